@@ -9,7 +9,7 @@ const layer = OperatorSessions.layer([Redacted.make("adm_another0000000000000000
 
 const shown = (text: string) => ({ "x-sluice-console": "1", cookie: `sluice_operator=${text}` })
 
-describe("operators' sessions", () => {
+describe("[platform 12.2] operators' sessions", () => {
   it.effect("are opened by each credential, and by nothing else", () =>
     Effect.gen(function* () {
       const sessions = yield* OperatorSessions

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => run(Scope.close(scope, Exit.void)))
 
 describe("a deletion", () => {
-  it("ends keys, endpoints, senders, waiting mail and the key of contents, and may be repeated", async () => {
+  it("[platform 2.9] ends keys, endpoints, senders, waiting mail and the key of contents, and may be repeated", async () => {
     const { databaseUrl, services, url } = platform
     const engine = Context.get(services, Engine)
     const made = { name: "Acme", email: null, plan: "team", sendPlan: "pro", risk: "standard" } as const

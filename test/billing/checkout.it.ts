@@ -42,7 +42,7 @@ const eventsOf = async (tenant: Tenant, type: string) =>
   )
 
 describe("a subscription", () => {
-  it("is the free one, for the calendar month, where nothing was bought", async () => {
+  it("[platform 11.1] is the free one, for the calendar month, where nothing was bought", async () => {
     const tenant = await development().tenant()
     const { body, status } = await tenant.ask("GET", "/v1/billing/subscription")
     const now = new Date()
@@ -63,7 +63,7 @@ describe("a subscription", () => {
     expect([refused.status, refused.body.error.code]).toEqual([404, "not_found"])
   })
 
-  it("is paid on the checkout's page, once, and holds from the next request on", async () => {
+  it("[platform 5.2, 11.4, 11.5] is paid on the checkout's page, once, and holds from the next request on", async () => {
     const tenant = await development().tenant()
     expect(await rateOf(tenant)).toBe("60")
     const url = await checkout(tenant, "team_pro")
@@ -101,7 +101,7 @@ describe("a subscription", () => {
     expect(await eventsOf(tenant, "invoice.*")).toEqual([{ type: "invoice.paid", data: { ...invoice, pdfUrl: null } }])
   })
 
-  it("has one checkout under one Idempotency-Key", async () => {
+  it("[platform 11.4] has one checkout under one Idempotency-Key", async () => {
     const { ask } = await development().tenant()
     const begin = (priceId: string) =>
       ask("POST", "/v1/billing/checkout", { priceId, ...urls }, { "idempotency-key": "order 1" })
@@ -110,7 +110,7 @@ describe("a subscription", () => {
     expect([other.status, other.body.error.code]).toEqual([409, "idempotency_conflict"])
   })
 
-  it("changes with another checkout for a new period, is canceled with its period, and at once", async () => {
+  it("[platform 5.2, 11.2] changes with another checkout for a new period, is canceled with its period, and at once", async () => {
     const tenant = await development().tenant()
     await open(await checkout(tenant, "early_adopter_hobby"), "POST")
     const before = (await tenant.ask("GET", "/v1/billing/subscription")).body
@@ -149,7 +149,7 @@ describe("a subscription", () => {
     expect(await rateOf(tenant)).toBe("60")
   })
 
-  it("needs its scopes, a price of the catalogue, and addresses that a customer may be sent to", async () => {
+  it("[platform 11.3, 11.4] needs its scopes, a price of the catalogue, and addresses that a customer may be sent to", async () => {
     const tenant = await production().tenant()
     const reader = await tenant.askAs({ scopes: ["platform:billing:read"] })
     const nobody = await tenant.askAs({ scopes: ["platform:events:read"] })
@@ -204,7 +204,7 @@ describe("payments that an operator confirms", () => {
     )
   const invoicesOf = async (tenant: Tenant) => (await tenant.ask("GET", "/v1/billing/invoices")).body.data
 
-  it("wait as an open invoice, and put the plan in force when they are confirmed", async () => {
+  it("[platform 11.6] wait as an open invoice, and put the plan in force when they are confirmed", async () => {
     const tenant = await production().tenant()
     const url = await checkout(tenant, "team_pro")
     for (let times = 0; times < 2; times++) expect((await open(url, "POST")).text).toContain("Thank you for your order")
@@ -224,7 +224,7 @@ describe("payments that an operator confirms", () => {
     expect((await open(url)).text).toContain("<h1>Paid</h1>")
   })
 
-  it("that fail change no plan", async () => {
+  it("[platform 5.2] that fail change no plan", async () => {
     const tenant = await production().tenant()
     const url = await checkout(tenant, "team_pro")
     await open(url, "POST")

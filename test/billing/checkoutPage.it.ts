@@ -100,7 +100,7 @@ describe("the checkout page in a browser", needing("chromium"), () => {
       return page
     }
 
-    it("pays, and goes on to the shop", async () => {
+    it("[platform 11.4] pays, and goes on to the shop", async () => {
       const page = await open()
       await page.keyboard.press("Tab")
       await page.keyboard.press("Enter")

@@ -32,7 +32,7 @@ const Step = Schema.Union([
 
 describe("counts in memory", () => {
   it.prop(
-    "reach the log once each under whatever answers are lost",
+    "[platform 11.8] reach the log once each under whatever answers are lost",
     { steps: Schema.Array(Step).check(Schema.isMaxLength(60)) },
     ({ steps }) => {
       const counter = new CallCounter(() => expect.unreachable())
@@ -126,7 +126,7 @@ const weekMillis = 7 * 24 * 60 * minute
 
 describe("contents of emails", () => {
   it.prop(
-    "take room in every hour from their acceptance until seven days after their first end, and in no other",
+    "[platform 11.8] take room in every hour from their acceptance until seven days after their first end, and in no other",
     { lives: Schema.Array(Life), hours: Schema.Array(Quantity) },
     ({ hours, lives }) => {
       const all = lives.map((life, index) => ({ life, ...lived(life, `em_${index}`) }))

@@ -119,7 +119,7 @@ describe("a subscription", () => {
     expect(life.billing.made).toBe(5)
   })
 
-  it("given another price, when that is paid, then the plans change and a whole period begins", () => {
+  it("[platform 11.2] given another price, when that is paid, then the plans change and a whole period begins", () => {
     const life = subscribed("early_adopter_hobby")
     const { id } = life.billing.subscription!
     const decision = ordered(life, "co_2", "team_pro", start + 3 * day)
@@ -149,7 +149,7 @@ describe("a subscription", () => {
     expect(life.ask({ _tag: "Cancel", atPeriodEnd: false }, start + day).rejection).toEqual({ _tag: "NoSubscription" })
   })
 
-  it("given a failed renewal, then it is past due for its grace, and after that canceled", () => {
+  it("[platform 11.2] given a failed renewal, then it is past due for its grace, and after that canceled", () => {
     const life = subscribed("team_pro", "by operator")
     const { end } = life.billing.subscription!
     expect(life.passTo(end)).toEqual(["subscription.updated"])
@@ -178,7 +178,7 @@ describe("a subscription", () => {
 })
 
 describe("a plan that an operator has set", () => {
-  it("stands while a subscription begins, changes and ends, until it is to follow again", () => {
+  it("[platform 11.2] stands while a subscription begins, changes and ends, until it is to follow again", () => {
     const life = new Life()
     life.setPlans({ plan: "free" }, start)
     ordered(life, "co_1", "team_pro", start)

@@ -133,7 +133,7 @@ describe("a checkout by Stripe", () => {
 })
 
 describe("a notice of Stripe's", () => {
-  it("puts plans in force, and a repeat of it changes nothing", async () => {
+  it("[platform 11.10] puts plans in force, and a repeat of it changes nothing", async () => {
     const { customer: of, tenant } = await customer()
     const id = subscribed(of)
     const statuses = await Promise.all(Array.from({ length: 4 }, () => notify("customer.subscription.created", id)))
@@ -163,7 +163,7 @@ describe("a notice of Stripe's", () => {
     expect((await shown(tenant)).plan).toBe("free")
   })
 
-  it("is taken by what Stripe has now, in whatever order notices come", async () => {
+  it("[platform 11.10] is taken by what Stripe has now, in whatever order notices come", async () => {
     const { customer: of, tenant } = await customer()
     const id = subscribed(of, { status: "canceled" })
     // The creation is told of after the end.

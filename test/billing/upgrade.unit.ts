@@ -13,7 +13,7 @@ const day = 86_400_000
 const caps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 }
 
 describe("an account whose emails of the month are used up", () => {
-  it.effect("sends again with the decision after its upgrade, and each email is counted once", () => {
+  it.effect("[platform 9.1] sends again with the decision after its upgrade, and each email is counted once", () => {
     const uses: Array<Used> = []
     const follower: Reactor = {
       name: "follower",

@@ -105,7 +105,7 @@ describe("contents", () => {
   }
   const email = { from: "a@shop.test", to: "b@two.test", subject: "s" }
 
-  it("are counted in bytes while they are kept, to the hour", async () => {
+  it("[platform 11.8] are counted in bytes while they are kept, to the hour", async () => {
     const tenant = await platform().tenant()
     const ask = await sender(tenant)
     await ask("POST", "/v1/send/emails", { ...email, text: "" })
@@ -184,7 +184,7 @@ describe("old figures", () => {
 })
 
 describe("entitlements", () => {
-  it("say what the plans in force include and allow", async () => {
+  it("[platform 11.7] say what the plans in force include and allow", async () => {
     const tenant = await platform().tenant()
     expect(await entitlementOf(tenant, "send")).toEqual({
       hasAccess: true,
@@ -205,7 +205,7 @@ describe("entitlements", () => {
       expect((await tenant.ask("GET", `/v1/billing/entitlement${query}`)).status, query).toBe(400)
   })
 
-  it("leave out products that no plan in force includes", async () => {
+  it("[platform 11.3, 11.7] leave out products that no plan in force includes", async () => {
     const tenant = await limited().tenant()
     const access = await Promise.all(
       ["telco", "send", "talk"].map(async (product) => (await entitlementOf(tenant, product)).hasAccess)
@@ -215,7 +215,7 @@ describe("entitlements", () => {
 })
 
 describe("usage", () => {
-  it("is of the current month, or of one that is named", async () => {
+  it("[platform 11.8] is of the current month, or of one that is named", async () => {
     const tenant = await platform().tenant()
     const current = (await tenant.ask("GET", "/v1/billing/usage?period=current")).body
     const month = new Date().toISOString().slice(0, 7)
@@ -231,7 +231,7 @@ describe("usage", () => {
     }
   })
 
-  it("is reported by each site credential at most 600 times a minute, whatever keys do", async () => {
+  it("[platform 2.8] is reported by each site credential at most 600 times a minute, whatever keys do", async () => {
     const tenant = await platform().tenant()
     const [report, other] = [await siteOf(tenant), await siteOf(tenant)]
     const answers: Array<Awaited<ReturnType<typeof report>>> = []
@@ -252,7 +252,7 @@ describe("usage", () => {
     expect((await tenant.ask("GET", "/v1/carriers?limit=1")).status).toBe(200)
   })
 
-  it("is reported by sites, counts a repeated report once, and limits nothing", async () => {
+  it("[platform 11.9] is reported by sites, counts a repeated report once, and limits nothing", async () => {
     const tenant = await platform().tenant()
     const report = await siteOf(tenant)
     const body = { product: "transcribe", usageType: "storage", quantity: 1_000_000_000 }

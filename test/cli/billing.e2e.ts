@@ -62,7 +62,7 @@ const order = async ({ ask }: Awaited<ReturnType<typeof makeCustomer>>): Promise
   return id
 }
 
-it("links lead to the address at which customers reach the platform", async () => {
+it("[platform 11.4] links lead to the address at which customers reach the platform", async () => {
   const tenant = await makeCustomer()
   await order(tenant)
   const { pdfUrl } = (await tenant.ask("GET", "/v1/billing/invoices")).body.data[0]
@@ -72,7 +72,7 @@ it("links lead to the address at which customers reach the platform", async () =
   expect(platform.url).toMatch(/^http:\/\/localhost:/)
 })
 
-it("a payment that an operator confirms puts the plan in force, and is recorded", async () => {
+it("[platform 11.6] a payment that an operator confirms puts the plan in force, and is recorded", async () => {
   const tenant = await makeCustomer()
   const id = await order(tenant)
   expect(await tenant.rate()).toBe("60")
@@ -98,14 +98,14 @@ it("a payment that an operator confirms puts the plan in force, and is recorded"
   ])
 })
 
-it("a payment that has failed puts nothing in force", async () => {
+it("[platform 11.6] a payment that has failed puts nothing in force", async () => {
   const tenant = await makeCustomer()
   const id = await order(tenant)
   expect(await okJson(["invoices", "fail", id], at)).toEqual({ id, outcome: "failed" })
   expect(await tenant.rate()).toBe("60")
 })
 
-it("a plan that an operator sets stands until it is to follow the subscription", async () => {
+it("[platform 11.2] a plan that an operator sets stands until it is to follow the subscription", async () => {
   const tenant = await makeCustomer()
   await ok(["orgs", "set-plan", tenant.organization, "--plan", "early_adopter"], at)
   await askAdmin(platform, "POST", `/invoices/${await order(tenant)}/pay`)
@@ -117,7 +117,7 @@ it("a plan that an operator sets stands until it is to follow the subscription",
   expect(refusal(both)).toContain("not both")
 })
 
-it("a site's credential is shown once, listed, used and revoked", async () => {
+it("[platform 2.8] a site's credential is shown once, listed, used and revoked", async () => {
   const { ask, organization } = await makeCustomer()
   const { credential, id } = await okJson(["sites", "create", "--org", organization, "--name", "shop"], at)
   const report = async () => {

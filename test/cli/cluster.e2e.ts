@@ -104,7 +104,7 @@ describe("two nodes of a cluster", () => {
     expect(row!.n).toBeGreaterThan(1)
   })
 
-  it("count an organization's requests together", async () => {
+  it("[platform 3.1] count an organization's requests together", async () => {
     const left = async () => {
       const lefts: Array<number> = []
       for (let request = 0; request < 6; request++)
@@ -122,7 +122,7 @@ describe("two nodes of a cluster", () => {
     expect(refused.stderr).toMatch(/^sluice: Another process runs the partitions of this database: /m)
   })
 
-  it("take over what a killed node had", async () => {
+  it("[platform 8.4] take over what a killed node had", async () => {
     second.process.kill("SIGKILL")
     await second.finished
     const millis = await untilServed(first)
@@ -130,7 +130,7 @@ describe("two nodes of a cluster", () => {
     process.stdout.write(`  a killed node's partitions were served again after ${millis} ms\n`)
   })
 
-  it("give a stopped node's partitions to the other one before it ends", async () => {
+  it("[platform 8.4] give a stopped node's partitions to the other one before it ends", async () => {
     second = await start("two")
     await until(isSpread)
     const begunAt = Date.now()

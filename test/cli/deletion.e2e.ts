@@ -122,7 +122,7 @@ const contentKeyOf = async (id: string): Promise<Uint8Array | undefined> => {
 }
 
 describe("an organization", () => {
-  it("is deleted with everything that it has, and the others notice nothing", async () => {
+  it("[platform 2.9] is deleted with everything that it has, and the others notice nothing", async () => {
     const [one, other] = [await made("one"), await made("other")]
     expect(await one.done(200, "GET", `/v1/send/emails/${one.queued}`)).toMatchObject({ text: secret })
     const [row] = await query<{ pointer: string }>(databaseUrl, "select pointer from send_emails where id = $1", [

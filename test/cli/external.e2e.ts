@@ -95,7 +95,7 @@ describe("platforms on named servers", () => {
     }
   })
 
-  it("have an admin API only where it was given a credential", async () => {
+  it("[platform 8.3] have an admin API only where it was given a credential", async () => {
     expect((await runOf(first)).adminUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect((await runOf(second)).adminUrl).toBeUndefined()
     expect((await fetch(`${second.url}/admin/v1/organizations`)).status).toBe(404)

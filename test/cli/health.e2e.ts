@@ -52,13 +52,13 @@ beforeAll(async () => {
 
 afterAll(stop)
 
-it("is ready and healthy with fresh data of both countries", async () => {
+it("[directory 3.6] is ready and healthy with fresh data of both countries", async () => {
   const started = await serve()
   expect(banner(started)).toMatch(/^Sluice \S+ is ready \([\d.]+ s\)\n$/)
   expect(await status()).toBe("healthy")
 })
 
-it("is degraded while the data of either country is older than 90 days, however fresh the rest", async () => {
+it("[directory 3.6] is degraded while the data of either country is older than 90 days, however fresh the rest", async () => {
   for (const kind of ["CNAC", "NANPA"]) {
     await changeTime(kind, "91 days")
     await until(async () => (await status()) === "degraded")
@@ -78,7 +78,7 @@ it("is degraded while the data of either country is older than 90 days, however 
   await until(async () => (await status()) === "healthy")
 })
 
-it("is degraded while partitions have stopped, says the cause of several once, and recover tells and mends it", async () => {
+it("[directory 3.6] is degraded while partitions have stopped; recover tells the cause and mends it", async () => {
   await stop()
   await query(
     url,
@@ -117,7 +117,7 @@ it("is degraded while partitions have stopped, says the cause of several once, a
 })
 
 // Elsewhere the rule alone is tested (DiskSpace.it.ts).
-it("is degraded while the disk of the data folder has under 5 % free", needing("mount"), async () => {
+it("[directory 3.6] is degraded while the disk of the data folder has under 5 % free", needing("mount"), async () => {
   await stop()
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder)

@@ -147,7 +147,7 @@ it("shows a difference without storing it, then stores it, and the platform answ
   expect(await ingestOne(path)).toMatchObject({ read: 800, ...unchanged })
 })
 
-it("reads gz and zip, from a path and over http, and says what it passed over", async () => {
+it("[directory 6.1] reads gz and zip, from a path and over http, and says what it passed over", async () => {
   const text = textOf(usLines(usNpa))
   served.set("/codes.zip", {
     body: zip([

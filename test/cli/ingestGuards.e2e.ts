@@ -78,7 +78,7 @@ afterAll(async () => {
   await platform.stop()
 })
 
-it("refuses an older publication, says both dates, and takes it when told to", async () => {
+it("[directory 6.4] refuses an older publication, says both dates, and takes it when told to", async () => {
   const path = await file("older.csv", olderCanada)
   expect((await areaCode(canadianNpa)).state).toBe("MB")
   const refused = await ingest(path)
@@ -101,7 +101,7 @@ it("refuses an older publication, says both dates, and takes it when told to", a
   expect(await eventOf(path)).toMatchObject({ _tag: "Failed", code: "OlderPublication" })
 })
 
-it("refuses to remove more than 5 % of an area code, however few lines the file has, unless told how many", async () => {
+it("[directory 6.4] refuses to remove more than 5 % of an area code, however few lines the file has, unless told how many", async () => {
   const one = await file("one.txt", us.slice(0, 2))
   const refused = await ingest(one)
   expect(refused.code).toBe(1)
@@ -122,13 +122,13 @@ it("refuses to remove more than 5 % of an area code, however few lines the file 
   expect(await eventOf(seed[0]!)).toMatchObject({ _tag: "Ingested", added: 41 })
 })
 
-it("refuses a carrier list that lacks more than 5 % of the carriers", async () => {
+it("[directory 6.4] refuses a carrier list that lacks more than 5 % of the carriers", async () => {
   const list = bundledText("CARRIER_TYPES").split("\n").slice(0, -1)
   const path = await file("list.csv", list.slice(0, 2_000))
   expect(await eventOf(path)).toMatchObject({ _tag: "Failed", code: "TooManyRemovals" })
 })
 
-it("keeps an area code that the file leaves out, names it, and retires it when told to", async () => {
+it("[directory 6.4] keeps an area code that the file leaves out, names it, and retires it when told to", async () => {
   const other = usLines("646")
   const both = await file("both.txt", [...us, ...other.slice(1)])
   expect(await eventOf(both)).toMatchObject({ _tag: "Ingested", added: 800, leftOut: [] })
@@ -150,7 +150,7 @@ it("keeps an area code that the file leaves out, names it, and retires it when t
   expect(gone.status).toBe(404)
 })
 
-it("never removes the good record of a malformed line, and removes nothing where it cannot tell which one it is", async () => {
+it("[directory 6.3] never removes the good record of a malformed line, and nothing where it cannot tell which", async () => {
   // 7 lines are malformed and tell their code; one is left out.
   const known = us.map((line, n) =>
     n > 10 && n <= 17 ? line.replace("\tAS ", "\tQQ ").replace("\tUA ", "\tQQ ") : line
@@ -178,7 +178,7 @@ it("says a share over 1 % so that it is seen to be over it", async () => {
   expect(message).toContain("8 of its 798 lines (1.003 %) are malformed")
 })
 
-it("serves what it has taken when it returns", async () => {
+it("[directory 6] serves what it has taken when it returns", async () => {
   for (const company of ["FIRST CO", "SECOND CO", "THIRD CO"]) {
     const lines = us.map((line) =>
       line.includes(`${usNpa}-200`) ? line.replace(/"[^"]*" */, `"${company}"`.padEnd(100)) : line

@@ -48,7 +48,7 @@ describe("sluice numbers", () => {
     numbersIn((await askAdmin(platform, "GET", `/organizations/${org}/numbers`)).data)
   const tn = (index: number): string => String(2_125_550_000 + index)
 
-  it("import takes a number at the beginning of each line, however it is written, and ignores further columns", async () => {
+  it("[platform 4.4] import takes a number at the beginning of each line, however it is written, and ignores further columns", async () => {
     const org = await owner()
     const path = await file("forms.csv", [
       "\ufefftn,label",
@@ -78,7 +78,7 @@ describe("sluice numbers", () => {
     expect(await held(org)).toEqual([tn(1), tn(2)])
   })
 
-  it("import names malformed lines by their place and takes the others, unless more than 1 % are malformed", async () => {
+  it("[platform 4.4] import names malformed lines by their place and takes the others, unless more than 1 % are malformed", async () => {
     const org = await owner()
     const lines = Array.from({ length: 200 }, (_, index) => tn(index))
     lines[49] = "212555,short"

@@ -43,7 +43,7 @@ const actsOf = (id: string) =>
     [id]
   )
 
-it("a paused account is shown with the facts that paused it, and its pause is lifted", async () => {
+it("[platform 9.9] a paused account is shown with the facts that paused it, and its pause is lifted", async () => {
   const [risky, bouncing] = [await makeAcme({ sendPlan: "pro" }), await makeAcme()]
   await platform.stop()
   const on = { databaseUrl, natsUrl: inject("natsUrl") }
@@ -128,7 +128,7 @@ it("a paused account is shown with the facts that paused it, and its pause is li
   ])
 })
 
-it("risk and limits are set, shown and recorded, and a limit that is not named stays", async () => {
+it("[platform 2.2] risk and limits are set, shown and recorded, and a limit that is not named stays", async () => {
   const id: string = (await okJson(["orgs", "create", `Acme ${randomUUID()}`, "--risk", "higher"], at)).id
   const caps = { emailsPerHour: 20, emailsPerDay: 100, domainsPerHour: 10 }
   // Looking at an account that nothing has happened to begins no probation.
@@ -181,7 +181,7 @@ it("risk and limits are set, shown and recorded, and a limit that is not named s
   ])
 })
 
-it("a domain counts as verified on an operator's word, which is recorded as such", async () => {
+it("[platform 9.13] a domain counts as verified on an operator's word, which is recorded as such", async () => {
   const id = await makeAcme()
   const key = await makeKey(platform, id, { services: ["send"] })
   const ask = async (method: string, path: string, body?: unknown) => {

@@ -43,7 +43,7 @@ afterAll(async () => {
 })
 
 describe("serve", () => {
-  it("makes everything on an empty folder, and tells address, docs and, once, the demo key", async () => {
+  it("[platform 2.7] makes everything on an empty folder, and tells address, docs and, once, the demo key", async () => {
     const platform = await serve()
     const printed =
       /^ {2}Key {3}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\nSluice .*\n\n {2}API .*\n {2}Docs .*\n {2}Console {2}(http\S+)\/console#link=(cl_\w{22}) {3}\(.*\)\n\n$/

@@ -40,7 +40,7 @@ describe("serve with servers of its own", () => {
     dataDir = join(await folder(), "data")
   })
 
-  it("lets webhooks go anywhere, http on this machine included, and says so", async () => {
+  it("[platform 6.9] lets webhooks go anywhere, http on this machine included, and says so", async () => {
     await during({}, dataDir, async (platform) => {
       demoKey = platform.demoKey!
       expect(platform.stderr()).toMatch(anyTarget)
@@ -54,7 +54,7 @@ describe("serve with servers of its own", () => {
     })
   })
 
-  it("makes a key of its own, readable by its owner only, and finds it again; in production webhooks are public", async () => {
+  it("[platform 6.9] makes a key that its owner alone reads, and finds it again; in production webhooks are public", async () => {
     const file = join(dataDir, "secrets", "secrets.key")
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     const key = (await readFile(file, "utf8")).trim()

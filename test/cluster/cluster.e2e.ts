@@ -10,7 +10,7 @@ const runMillis = 600_000
 
 const chosen = ["a node is killed", "a machine's cable is pulled", "PostgreSQL is restarted"]
 
-it("kept every answered decision, once, and served every partition again, through faults of nodes, machines and PostgreSQL", {
+it("[platform 8.4] kept every answered decision, once, and served every partition again, through faults", {
   ...needing("namespaces"),
   timeout: runMillis
 }, async () => {

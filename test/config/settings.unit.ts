@@ -6,7 +6,7 @@ const resolved = (environment: Record<string, string>, flags: Record<string, str
   Result.getOrThrow(resolveConfig(environment, flags))
 
 describe("configuration", () => {
-  it("has defaults for everything that must have a value", () => {
+  it("[platform 8.3] has defaults for everything that must have a value", () => {
     const { config } = resolved({})
     expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, dataDir: ".sluice", logLevel: "info" })
     expect(config.databaseUrl).toBeUndefined()
@@ -109,7 +109,7 @@ describe("configuration", () => {
     )
   })
 
-  it("wants the demo unless it is off or this is production", () => {
+  it("[platform 2.7] wants the demo unless it is off or this is production", () => {
     expect(demoWanted(resolved({}).config)).toBe(true)
     expect(demoWanted(resolved({ NODE_ENV: "production" }).config)).toBe(false)
     expect(demoWanted(resolved({ NODE_ENV: "production", SLUICE_DEMO: "on" }).config)).toBe(true)

@@ -9,7 +9,7 @@ const runMillis = 400_000
 const events = 2_000
 
 it(
-  "delivers every answered event at least once, signed, with the bytes of the event log, though the platform is killed -9 three times",
+  "[platform 4.2, 7.6] delivers every answered event at least once, signed, though the platform is killed -9 three times",
   async () => {
     const lines: Array<string> = []
     const seed = Number(process.env.SLUICE_DELIVERIES_SEED ?? 3)

@@ -35,7 +35,7 @@ const manhattan = usLines("212")
 const toronto = canadianLines("416")
 
 layer(directoryDatabase, { excludeTestServices: true })("the directory on PostgreSQL", (it) => {
-  it.effect("is ready with an empty database, and answers from no records", () =>
+  it.effect("[directory 3.6] is ready with an empty database, and answers from no records", () =>
     Effect.gen(function* () {
       const directory = yield* makeNode
       yield* ready(directory)

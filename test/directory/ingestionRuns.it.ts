@@ -133,7 +133,7 @@ layer(directoryDatabase, { excludeTestServices: true })("runs of ingestion", (it
       })
   )
 
-  it.effect("readers see the old set or the new one, never a mixture", () =>
+  it.effect("[directory 6.2] readers see the old set or the new one, never a mixture", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const folder = yield* temporaryFolder

@@ -28,7 +28,7 @@ describe("pseudo values", () => {
     ])
   })
 
-  it("`MULT` is no carrier, not even when the type list names it", () => {
+  it("[directory 1.2] `MULT` is no carrier, not even when the type list names it", () => {
     const records = { ...mult, carrierTypes: [listed("MULT", { type: "ILEC" })] }
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(indexOf(records))), ["9104"])
     const error = refusal(rules.carrierByOcn(indexOf(records), "MULT"))
@@ -129,7 +129,7 @@ describe("carriers", () => {
     assert.deepStrictEqual(carrier({ codes }, "9104").exchanges, { total: 4, by_state: { CT: 1, NY: 2 } })
   })
 
-  it("US territories have country `US`", () => {
+  it("[directory 1.2] US territories have country `US`", () => {
     const codes = [code("670-200", { state: "MP", ocn: "5700" }), code("787-200", { state: "PR", ocn: "5701" })]
     const index = indexOf({ codes })
     assert.deepStrictEqual(
@@ -176,11 +176,11 @@ describe("area codes", () => {
     assert.strictEqual(areaCode({ codes: bare, areaCodes }, "622").state, null)
   })
 
-  it("`total_exchanges` has every record, whatever its status", () => {
+  it("[directory 2.3] `total_exchanges` has every record, whatever its status", () => {
     assert.strictEqual(areaCode({ codes }, "902").total_exchanges, 4)
   })
 
-  it("`pagination.total` has what was asked for; with `nxx` that is one", () => {
+  it("[directory 3.4] `pagination.total` has what was asked for; with `nxx` that is one", () => {
     assert.deepStrictEqual(areaCode({ codes }, "902").pagination, { limit: 50, offset: 0, total: 4 })
     const one = areaCode({ codes }, "902", { nxx: "201" })
     assert.deepStrictEqual(
@@ -191,14 +191,14 @@ describe("area codes", () => {
     assert.strictEqual(one.total_exchanges, 4)
   })
 
-  it("exchanges come in the order of their NXX", () => {
+  it("[directory 3.4] exchanges come in the order of their NXX", () => {
     assert.deepStrictEqual(
       areaCode({ codes }, "902").exchanges.map((exchange) => exchange.nxx),
       ["200", "201", "202", "203"]
     )
   })
 
-  it("an NPA or NXX that is unknown is not found, by its name", () => {
+  it("[directory 4] an NPA or NXX that is unknown is not found, by its name", () => {
     const npa = refusal(rules.areaCodeByNpa(indexOf({ codes }), "333"))
     assert.strictEqual(npa.resource, "areaCode")
     assert.include(npa.message, "333")
@@ -226,11 +226,11 @@ describe("filters and pages of the carrier list", () => {
     carrierTypes: [listed("0001", { type: "CLEC" }), listed("0002", { type: "CLEC" }), listed("0003", { type: "ILEC" })]
   })
 
-  it("carriers come in the order of their OCN", () => {
+  it("[directory 3.2] carriers come in the order of their OCN", () => {
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(index)), ["0001", "0002", "0003", "8084"])
   })
 
-  it("filters ignore case and combine", () => {
+  it("[directory 3.2] filters ignore case and combine", () => {
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(index, { state: "ny" })), ["0001", "0003"])
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(index, { type: "Clec" })), ["0001", "0002"])
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(index, { country: "ca" })), ["8084"])
@@ -245,7 +245,7 @@ describe("filters and pages of the carrier list", () => {
     })
   })
 
-  it("a page holds `limit` carriers from `offset` on, and the total of all that match", () => {
+  it("[directory 3.2] a page holds `limit` carriers from `offset` on, and the total of all that match", () => {
     const page = rules.listCarriers(index, { country: "US", limit: 1, offset: 1 })
     assert.deepStrictEqual(ocnsOf(page), ["0002"])
     assert.deepStrictEqual(page.pagination, { limit: 1, offset: 1, total: 3 })

@@ -18,7 +18,7 @@ describe("event streams", () => {
     }).pipe(Effect.scoped, Effect.provide(EventStreams.layer))
   )
 
-  it.effect("a node has its places too, which refused ones do not take", () =>
+  it.effect("[platform 5.5] a node has its places too, which refused ones do not take", () =>
     Effect.gen(function* () {
       const streams = yield* EventStreams
       for (let count = 0; count < maximumStreams; count++) {

@@ -53,7 +53,7 @@ const documented = {
 }
 
 describe("the catalogue", () => {
-  it.each(Object.entries(documented))("has %s with the documented fields", (type, fields) => {
+  it.each(Object.entries(documented))("[platform 5.2] has %s with the documented fields", (type, fields) => {
     expect(Object.keys(catalogue[type as CataloguedType].example)).toEqual(fields)
   })
 
@@ -82,7 +82,7 @@ describe("the catalogue", () => {
     expect(() => checkData(type, null)).toThrow()
   })
 
-  it("has the types of billing among those of the platform", () => {
+  it("[platform 5.2] has the types of billing among those of the platform", () => {
     for (const type of ["subscription.created", "subscription.updated", "subscription.canceled"])
       expect(knownTypes.get(type)).toBe("platform")
     for (const type of ["invoice.paid", "invoice.failed"]) expect(knownTypes.get(type)).toBe("platform")
@@ -135,7 +135,7 @@ describe("the events of sending", () => {
 describe("the event", () => {
   const event = eventOf({ id, now, event: publicEvent("platform.test", { message: "a", endpoint_id: "we_1" }, false) })
 
-  it("is written in the order of the document, whatever order it came in", () => {
+  it("[platform 5.1] is written in the order of the document, whatever order it came in", () => {
     const text = `{"eventId":"evt_${id}","type":"platform.test","service":"platform","data":{"message":"a","endpoint_id":"we_1"},"livemode":false,"createdAt":${now}}`
     expect(encodeEvent(event)).toBe(text)
     const { createdAt, data, eventId, ...rest } = event

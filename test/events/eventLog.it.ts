@@ -198,7 +198,7 @@ layer(
     })
   )
 
-  it.effect("an event is not shown after its 30 days, although its day is still there", () =>
+  it.effect("[platform 5.4] an event is not shown after its 30 days, although its day is still there", () =>
     Effect.gen(function* () {
       const log = yield* EventLog
       const now = yield* Clock.currentTimeMillis

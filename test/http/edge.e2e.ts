@@ -55,7 +55,7 @@ describe("a refused key", () => {
 describe("reads of the directory", () => {
   const paths = ["/v1/npa/212?limit=100", "/v1/npa/212/nxx/200", "/v1/npa?npa=212", "/v1/carriers", "/v1/carrier/9104"]
 
-  it("carry a tag, are kept privately and asked for again, and 304 costs no body", async () => {
+  it("[directory 3.7] carry a tag, are kept privately and asked for again, and 304 costs no body", async () => {
     for (const path of paths) {
       const first = await raw(path)
       const tag = first.headers.etag!
@@ -159,7 +159,7 @@ describe("a request to change the protocol", () => {
 })
 
 describe("the metrics", () => {
-  it("need the operator's credential where others reach the API", async () => {
+  it("[platform 8.2] need the operator's credential where others reach the API", async () => {
     for (const authorization of ["", `Bearer ${platform.demoKey}`, `Bearer ${adminKey}x`]) {
       const answer = await raw("/metrics", { Authorization: authorization })
       expect([answer.status, answer.text.includes("sluice_")]).toEqual([401, false])

@@ -125,7 +125,7 @@ const metric = async (name: string): Promise<number> => {
 }
 
 describe("the request rate", { timeout: patienceMillis }, () => {
-  it("is on every answer to a key, whatever the answer is, and counts each", async () => {
+  it("[platform 3.1] is on every answer to a key, whatever the answer is, and counts each", async () => {
     const asked: ReadonlyArray<readonly [path: string, status: number, services?: ReadonlyArray<string>]> = [
       ["/v1/carriers?limit=1", 200],
       [carrier, 200],
@@ -184,7 +184,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
     expect(first!.remaining).toBe(59)
   })
 
-  it("refuses what is over the limit with 429 and when to come again, and does not count it", async () => {
+  it("[platform 3.1] refuses what is over the limit with 429 and when to come again, and does not count it", async () => {
     const replies = await inOneMinute(async () => {
       const { id, key } = await createOrganization("free", 3)
       const before = await inOrder(...times(7, key), () => get("/v1/carrier/9104x", key))
@@ -205,7 +205,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
     expect(replies[8]!.limit).toBe(5)
   })
 
-  it("is one for all keys of an organization, in whatever form they come, and none of another's business", async () => {
+  it("[platform 3.1] is one for all keys of an organization, in whatever form they come, and none of another's business", async () => {
     const replies = await inOneMinute(async () => {
       const { id, key } = await createOrganization("free", 3)
       const [second, third] = [await createKey(id), await createKey(id)]
@@ -241,7 +241,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
     )
   })
 
-  it("keeps its count through a change of plan, which is in force at the next request", async () => {
+  it("[platform 3.1] keeps its count through a change of plan, which is in force at the next request", async () => {
     const replies = await inOneMinute(async () => {
       const { id, key } = await createOrganization("free")
       const before = await inOrder(...times(2, key))
@@ -260,7 +260,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
     ])
   })
 
-  it("takes a limit of its own, none at all, and the plan's again, and counts all the while", async () => {
+  it("[platform 3.1] takes a limit of its own, none at all, and the plan's again, and counts all the while", async () => {
     const replies = await inOneMinute(async () => {
       const { id, key } = await createOrganization("free")
       const set = (limit: string) =>
@@ -325,7 +325,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
     expect(await get(carrier, key)).toMatchObject({ status: 200, limit: 60 })
   })
 
-  it("passes and counts what its limiter does not answer in time, and limits again when it does", async () => {
+  it("[platform 3.1] passes and counts what its limiter does not answer in time, and limits again when it does", async () => {
     const { key } = await createOrganization("free")
     expect(await get(carrier, key)).toMatchObject({ status: 200, limit: 60 })
     const passedBefore = await metric("sluice_request_rate_passed_total")

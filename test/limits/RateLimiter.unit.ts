@@ -199,11 +199,11 @@ describe("its errors", () => {
 })
 
 describe("plans", () => {
-  it("have the rates of the platform document", () => {
+  it("[platform 2.2] have the rates of the platform document", () => {
     expect(platformPlans.map((plan) => requestsPerMinute(plan))).toEqual([60, 600, 6000])
   })
 
-  it("yield to a custom limit, even to one of nothing", () => {
+  it("[platform 2.2] yield to a custom limit, even to one of nothing", () => {
     expect(requestsPerMinute("free", 1000)).toBe(1000)
     expect(requestsPerMinute("team", 0)).toBe(0)
     expect(requestsPerMinute("team", null)).toBe(6000)

@@ -141,7 +141,7 @@ describe("the rolling window against a list of all entries", () => {
     expect(state.entries.length).toBeLessThanOrEqual(2 * (1_440 + 17))
   })
 
-  it("counts an entry in [t, t + window), to the millisecond", () => {
+  it("[send 1.1] counts an entry in [t, t + window), to the millisecond", () => {
     const cap = { windowMillis: hourMillis, limit: 1 }
     const { state } = RollingWindowRule.take(RollingWindowRule.initial, cap, 1, start)
     expect(RollingWindowRule.peek(state, cap, 1, start + hourMillis - 1)).toMatchObject({
@@ -221,7 +221,7 @@ describe("the distinct window against a list of all uses", () => {
     runs
   )
 
-  it("lets a value live until its latest use and the window have passed", () => {
+  it("[send 1.2] lets a value live until its latest use and the window have passed", () => {
     const cap = { windowMillis: hourMillis, limit: 1 }
     let { state } = DistinctWindowRule.take(DistinctWindowRule.initial, cap, ["a.test"], start)
     state = DistinctWindowRule.take(state, cap, ["a.test"], start + hourMillis - 1).state
@@ -233,7 +233,7 @@ describe("the distinct window against a list of all uses", () => {
   })
 })
 
-describe("the monthly quota against a list of all entries", () => {
+describe("[send 1.3] the monthly quota against a list of all entries", () => {
   it.prop(
     "answers alike around the ends of months and leap years, whatever the clock does",
     [MonthlyHistory],

@@ -318,7 +318,7 @@ describe("the engine on real servers", { timeout: patienceMillis }, () => {
     })
   )
 
-  it.live("a second process takes the partition over; the first one answers nothing that is not stored", () =>
+  it.live("[platform 8.4] a second process takes the partition over; the first answers nothing unstored", () =>
     Effect.gen(function* () {
       const { options } = yield* deployment
       const first = yield* servingEngine(options)

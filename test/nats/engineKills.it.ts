@@ -108,7 +108,7 @@ describe("the engine on servers that are killed", { timeout: patienceMillis }, (
     })
   )
 
-  it.live("three servers with three copies, one after the other killed", () =>
+  it.live("[platform 8.4] three servers with three copies, one after the other killed", () =>
     Effect.gen(function* () {
       const servers = yield* threeServers
       const { options } = yield* deployment

@@ -90,7 +90,7 @@ layer(platformDatabase, { excludeTestServices: true })("authentication", (it) =>
     })
   )
 
-  it.effect("keeps a bounded number of unknown keys, and no flood of them drops a known one", () =>
+  it.effect("[platform 2.3] keeps a bounded number of unknown keys, and no flood of them drops a known one", () =>
     Effect.gen(function* () {
       let asked = 0
       const { id, key } = yield* makeKey()
@@ -138,7 +138,7 @@ layer(platformDatabase, { excludeTestServices: true })("authentication", (it) =>
     })
   )
 
-  it.effect("has at most 32 look-ups under way and at most 1,024 keys waiting; the next cannot be checked", () =>
+  it.effect("[platform 2.3] has at most 32 look-ups under way and 1,024 keys waiting; the next one fails", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       let running = 0
@@ -249,7 +249,7 @@ layer(platformDatabase, { excludeTestServices: true })("authentication in time",
     }).pipe(Effect.provide(TestClock.layer()))
   )
 
-  it.effect("trusts what it knows for five seconds once changes cannot be announced, and looks afresh then", () =>
+  it.effect("[platform 2.3] trusts what it knows for five seconds once changes cannot be announced", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* TestClock.setTime(1_000_000)

@@ -20,12 +20,12 @@ describe("the key of a request: the first form present decides", () => {
     expect(givenKey(headers, query)).toBe(expected)
   })
 
-  it("is not looked for in the query where the product does not take it there", () => {
+  it("[platform 2.4] is not looked for in the query where the product does not take it there", () => {
     expect(givenKey({}, undefined)).toBe(null)
   })
 })
 
-describe("scopes", () => {
+describe("[platform 2.5] scopes", () => {
   it.each([
     [["*"], "platform:webhooks:read", true],
     [["platform:*"], "platform:webhooks:read", true],

@@ -24,7 +24,7 @@ const made = async (tenant: Pick<Tenant, "ask">, body: object = rights) => {
 }
 
 describe("a key", () => {
-  it("is made with some of the rights of the key that makes it, and works", async () => {
+  it("[platform 2.10] is made with some of the rights of the key that makes it, and works", async () => {
     const tenant = await platform().tenant()
     const { key, ...listed } = await made(tenant, { ...rights, name: "reports" })
     expect(listed).toEqual({
@@ -47,7 +47,7 @@ describe("a key", () => {
     })
   })
 
-  it("never gives more than it has", async () => {
+  it("[platform 2.10] never gives more than it has", async () => {
     const tenant = await platform().tenant()
     const end = Date.now() + 3_600_000
     const ask = await tenant.askAs({ services: ["telco"], scopes: [manage, "talk:*"], expiresAtMillis: end })
@@ -72,7 +72,7 @@ describe("a key", () => {
     expect((await ask("POST", `/v1/keys/${whole.id}/rotate`, {})).status).toBe(403)
   })
 
-  it("is of the mode of the key that makes it, and the other mode knows nothing of it", async () => {
+  it("[platform 2.6] is of the mode of the key that makes it, and the other mode knows nothing of it", async () => {
     const tenant = await platform().tenant()
     const ask = await tenant.askAs({ mode: "test" })
     const test = await made({ ask })
@@ -90,7 +90,7 @@ describe("a key", () => {
     expect((await (await other.askAs({ mode: "test" }))("DELETE", `/v1/keys/${test.id}`)).status).toBe(404)
   })
 
-  it("is revoked at once", async () => {
+  it("[platform 2.10] is revoked at once", async () => {
     const tenant = await platform().tenant()
     const { id, key } = await made(tenant)
     expect((await asKey(key)("GET", "/v1/billing/subscription")).status).toBe(200)
@@ -102,7 +102,7 @@ describe("a key", () => {
     expect((await tenant.ask("POST", `/v1/keys/${id}/rotate`, {})).status).toBe(409)
   })
 
-  it("is rotated with an overlap, or without", async () => {
+  it("[platform 2.10] is rotated with an overlap, or without", async () => {
     const tenant = await platform().tenant()
     const old = await made(tenant, { ...rights, name: "reports" })
     const before = Date.now()
@@ -125,7 +125,7 @@ describe("a key", () => {
       expect((await tenant.ask("POST", `/v1/keys/${old.id}/rotate`, { overlapSeconds })).status).toBe(400)
   })
 
-  it("made twice under one Idempotency-Key is one, shown again, and kept nowhere in the clear", async () => {
+  it("[platform 2.10] made twice under one Idempotency-Key is one, shown again, and kept nowhere in the clear", async () => {
     const tenant = await platform().tenant()
     const headers = { "idempotency-key": "one" }
     const answers = [

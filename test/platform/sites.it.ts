@@ -75,7 +75,7 @@ layer(platformDatabase, { excludeTestServices: true })("site credentials", (it) 
     })
   )
 
-  it.effect("speak for their organization until they are revoked", () =>
+  it.effect("[platform 2.8] speak for their organization until they are revoked", () =>
     Effect.gen(function* () {
       const sites = yield* SiteCredentials
       const { id } = yield* makeOrganization

@@ -29,7 +29,7 @@ const walk = Effect.fnUntraced(function* <A, E, R>(
 })
 
 layer(platformDatabase, { excludeTestServices: true })("organizations", (it) => {
-  it.effect("keep what they were made with, and have ids of their own", () =>
+  it.effect("[platform 2.1] keep what they were made with, and have ids of their own", () =>
     Effect.gen(function* () {
       const organizations = yield* Organizations
       const all = {
@@ -91,7 +91,7 @@ layer(platformDatabase, { excludeTestServices: true })("organizations", (it) => 
 })
 
 layer(platformDatabase, { excludeTestServices: true })("API keys", (it) => {
-  it.effect("are stored as SHA-256 only", () =>
+  it.effect("[platform 2.3] are stored as SHA-256 only", () =>
     Effect.gen(function* () {
       const { key } = yield* makeKey()
       const stored = yield* dump("api_keys")
@@ -197,7 +197,7 @@ layer(platformDatabase, { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("note their last use, which never moves back", () =>
+  it.effect("[platform 2.3] note their last use, which never moves back", () =>
     Effect.gen(function* () {
       const apiKeys = yield* ApiKeys
       const [one, other] = [yield* makeKey(), yield* makeKey()]

@@ -6,12 +6,12 @@ import { given } from "./given.ts"
 const { dayMillis, hourMillis } = SendLimits
 const start = Date.UTC(2026, 6, 1, 12, 0, 0)
 
-describe("tiers", () => {
+describe("[send 2.4] tiers", () => {
   it.each([
     ["new", 200],
     ["warming", 2_000],
     ["trusted", 50_000]
-  ] as const)("%s: %i a day", (tier, cap) => {
+  ] as const)("[platform 9.5] %s: %i a day", (tier, cap) => {
     expect(SendLimits.emailsPerDayByTier[tier]).toBe(cap)
   })
 
@@ -43,7 +43,7 @@ describe("tiers", () => {
     expect(domainTier.decide(state, { _tag: "Check" }, at).reply?.tier).toBe(after)
   })
 
-  it("promotes by one tier a check, at whole hours, and refuses what is not verified", () => {
+  it("[platform 9.5] promotes by one tier a check, at whole hours, and refuses what is not verified", () => {
     const state = { ...totals("new", 5_000, 0, 0), verifiedAt: start + 1 }
     const at = start + 14 * dayMillis + hourMillis
     expect(domainTier.decide(state, { _tag: "Check" }, at).facts).toEqual([
@@ -57,7 +57,7 @@ describe("tiers", () => {
 })
 
 describe("held mail", () => {
-  it("is held over the cap, until the midnight at which its place fits", () => {
+  it("[platform 9.6] is held over the cap, until the midnight at which its place fits", () => {
     const { reply } = given(holds).when({ _tag: "Accept", emails: 7, cap: 3 }, start).decision
     const midnight = (days: number) => Date.UTC(2026, 6, 1 + days)
     expect(reply).toEqual({
@@ -95,7 +95,7 @@ describe("admission", () => {
   const limited = (emailsPerMonth: number) =>
     ({ _tag: "LimitsSet", at: start, custom: { emailsPerMonth, probation: null } }) as const
 
-  it("asks for sender, pause, month and caps in this order", () => {
+  it("[platform 9.7] asks for sender, pause, month and caps in this order", () => {
     const all = [began, limited(10), accepted(50), paused] as const
     const code = (facts: ReadonlyArray<Parameters<typeof admission.evolve>[1]>, command: ReturnType<typeof send>) => {
       const { rejection } = given(admission, facts).when(command, start + 1).decision
@@ -108,7 +108,7 @@ describe("admission", () => {
     expect(code([began, accepted(49)], send(1))).toBeUndefined()
   })
 
-  it("answers with exactly the documented fields", () => {
+  it("[platform 9.7] answers with exactly the documented fields", () => {
     given(admission, [began, accepted(50)])
       .when(send(1), start + 500)
       .then({
@@ -161,7 +161,7 @@ describe("admission", () => {
       })
   })
 
-  it("begins anew after a lift: no cap, count or trigger knows what was before, but the month does", () => {
+  it("[platform 9.3] begins anew after a lift: no cap, count or trigger knows what was before, but the month does", () => {
     const lifted = { _tag: "Lifted", at: start + 1 } as const
     const risky = { ...accepted(50), first: ["a", "b"], signals: 4 } as const
     const before = [began, limited(100), risky, { _tag: "Bounced", at: start, email: "a" }, paused, lifted] as const
@@ -172,7 +172,7 @@ describe("admission", () => {
     expect(after.state.month.used).toBe(100)
   })
 
-  it("takes out suppressed recipients before it counts, and counts an email without any nowhere", () => {
+  it("[platform 9.7] takes out suppressed recipients before it counts, and counts an email without any nowhere", () => {
     const { decision } = given(admission, [began, accepted(49)]).when(
       {
         ...send(3),
@@ -194,7 +194,7 @@ describe("admission", () => {
     ])
   })
 
-  it("accepts and holds the request that pauses the account, and rejects the next", () => {
+  it("[platform 9.4] accepts and holds the request that pauses the account, and rejects the next", () => {
     const risky = {
       id: "r",
       sender: "good.test",
@@ -211,7 +211,7 @@ describe("admission", () => {
     })
   })
 
-  it("counts the domains of all recipients, in lower case and punycode", () => {
+  it("[platform 9.2] counts the domains of all recipients, in lower case and punycode", () => {
     const recipients = ["a@X.test", "Bea <b@x.TEST>", "c@bücher.test", "d@xn--bcher-kva.test"]
     const { decision } = given(admission, [began]).when(send(1, { recipients }), start)
     expect(decision.facts).toMatchObject([{ domains: ["x.test", "xn--bcher-kva.test"] }])

@@ -234,7 +234,7 @@ const play = (history: ReadonlyArray<Step>, from: number) =>
   ).pipe((all) => Effect.andThen(TestClock.setTime(from), all))
 
 describe("the services on an engine", () => {
-  it.effect.each(Object.entries(histories))("%s: answers as in memory", ([_name, history]) =>
+  it.effect.each(Object.entries(histories))("[send 3] %s: answers as in memory", ([_name, history]) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
       const memory = yield* Effect.provide(play(history, start), inMemory)

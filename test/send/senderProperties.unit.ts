@@ -20,7 +20,7 @@ const { hourMillis, dayMillis, releaseMillis } = SendLimits
 const start = Date.UTC(2027, 11, 30, 17, 3, 9, 11)
 const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-describe("a tier against totals that are counted at every hour", () => {
+describe("[platform 9.5] a tier against totals that are counted at every hour", () => {
   const Step = Schema.Struct({
     elapsed: Schema.Union([Schema.Literal(0), int(0, hourMillis), int(0, 4 * dayMillis)]),
     toHour: Schema.Literals([false, false, true]),
@@ -147,7 +147,7 @@ class Queue {
   }
 }
 
-describe("held mail against a list of emails", () => {
+describe("[platform 9.6] held mail against a list of emails", () => {
   const Step = Schema.Struct({
     elapsed: Schema.Union([Schema.Literal(0), int(0, 20_000), int(0, hourMillis), int(0, 2 * dayMillis)]),
     toMidnight: Schema.Literals([false, false, true]),
@@ -206,7 +206,7 @@ describe("held mail against a list of emails", () => {
     { arbitrary: { runs: 40 } }
   )
 
-  it("spreads a day's release over 10 minutes from midnight, in 60 steps", () => {
+  it("[platform 9.6] spreads a day's release over 10 minutes from midnight, in 60 steps", () => {
     const queue = new Queue()
     queue.accept(400, 200, start)
     const midnight = Math.ceil(start / dayMillis) * dayMillis

@@ -27,7 +27,7 @@ const services = Layer.mergeAll(
 )
 
 describe("the services of sending, by the Clock", () => {
-  it.effect("cap each account by itself, and a retry after the told seconds passes", () =>
+  it.effect("[send 2.1] cap each account by itself, and a retry after the told seconds passes", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
       const window = yield* ProbationWindow
@@ -93,7 +93,7 @@ describe("the services of sending, by the Clock", () => {
   )
 
   it.effect(
-    "answer a rejection with its status, the documented fields alone, and a Retry-After where waiting helps",
+    "[send 2.6] answer a rejection with its status, the documented fields alone, and a Retry-After where waiting helps",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start)
@@ -163,7 +163,7 @@ describe("the services of sending, by the Clock", () => {
     }).pipe(Effect.provide(services))
   )
 
-  it.effect("hold, cancel and release places in order", () =>
+  it.effect("[send 2.5] hold, cancel and release places in order", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
       const queue = yield* Holds

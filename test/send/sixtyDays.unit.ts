@@ -197,7 +197,7 @@ describe("sixty days", () => {
     ])
   })
 
-  it("of an account that spikes", () => {
+  it("[platform 9.4] of an account that spikes", () => {
     const sending = new Sending("hobby")
     sending.command(
       {

@@ -20,7 +20,7 @@ describe("emails per month", () => {
     ["hobby", 3_000],
     ["pro", 50_000],
     ["enterprise", "unlimited"]
-  ] as const)("%s: %s", (plan, limit) => {
+  ] as const)("[platform 9.1] %s: %s", (plan, limit) => {
     expect(SendLimits.emailsPerMonthByPlan[plan]).toBe(limit)
   })
 })
@@ -30,7 +30,7 @@ describe("requests to send per minute", () => {
     ["hobby", 10],
     ["pro", 60],
     ["enterprise", 600]
-  ] as const)("%s: %i, or what an operator says", (plan, limit) => {
+  ] as const)("[platform 9.10] %s: %i, or what an operator says", (plan, limit) => {
     expect(sendRequestsPerMinute({}, plan)).toBe(limit)
     expect(sendRequestsPerMinute({ requestsPerMinute: 7 }, plan)).toBe(7)
     expect(sendRequestsPerMinute({ requestsPerMinute: "unlimited" }, plan)).toBe("unlimited")
@@ -41,7 +41,7 @@ describe("probation caps", () => {
   it.each([
     ["standard", 50, 200, 25, 72],
     ["higher", 20, 100, 10, 168]
-  ] as const)("%s: %i an hour, %i a day, %i domains, %i hours", (risk, perHour, perDay, domains, hours) => {
+  ] as const)("[platform 9.2] %s: %i an hour, %i a day, %i domains, %i hours", (risk, perHour, perDay, domains, hours) => {
     const caps = SendLimits.probationCaps[risk]
     const take = (emails: number, recipients: ReadonlyArray<string>) =>
       ({ _tag: "Take", emails, domains: recipients, caps }) as const
@@ -100,7 +100,7 @@ describe("probation caps", () => {
     })
   })
 
-  it("tells of several crossed caps the one that lasts longest, and of equal ones day, hour, domains in this order", () => {
+  it("[platform 9.7] tells of several crossed caps the one that lasts longest, and of equal ones day, hour, domains in this order", () => {
     const caps = { emailsPerHour: 2, emailsPerDay: 2, domainsPerHour: 1 }
     const crossed = (emails: number, domains: ReadonlyArray<string>, past: number, limits = caps) =>
       given(probationWindow, [{ _tag: "Taken", at: start, emails: 2, domains: ["a"] }]).when(
@@ -121,7 +121,7 @@ describe("probation caps", () => {
   })
 })
 
-describe("trust stages", () => {
+describe("[send 2.3] trust stages", () => {
   const began: TrustFact = { _tag: "Began", at: start, risk: "standard" }
   const end = start + 72 * hourMillis
   const mail = (handedOver: number, bounced: number, at: number): ReadonlyArray<TrustFact> => [
@@ -138,7 +138,7 @@ describe("trust stages", () => {
     ["somebody complained in the window's first second", "probation", [{ _tag: "Complained", at: start + 1000 }]]
   ] as ReadonlyArray<
     readonly [string, string, ReadonlyArray<TrustFact>]
-  >)("at the end of probation, %s: %s", (_name, stage, facts) => {
+  >)("[platform 9.3] at the end of probation, %s: %s", (_name, stage, facts) => {
     const before = given(trustStage, [began, ...facts])
     expect(before.when({ _tag: "Check" }, end - 1).decision.reply).toEqual({
       trustStage: "probation",
@@ -149,7 +149,7 @@ describe("trust stages", () => {
     if (stage === "probation") expect(after.decision.reply).toMatchObject({ probationEndsAt: end + 72 * hourMillis })
   })
 
-  it("checks at the whole hour at or after the window's end, also when it comes late", () => {
+  it("[platform 9.3] checks at the whole hour at or after the window's end, also when it comes late", () => {
     const odd: TrustFact = { _tag: "Began", at: start + 1, risk: "standard" }
     given(trustStage, [odd]).when({ _tag: "Check" }, end).then({ facts: [] })
     given(trustStage, [odd])
@@ -230,7 +230,7 @@ describe("trust stages", () => {
       })
   })
 
-  it("takes 7 days from the window's own start when the risk rises, and checks at once when a lower one has ended it", () => {
+  it("[platform 9.2] takes 7 days from the window's own start when the risk rises; a lower one may end it at once", () => {
     const raised = given(trustStage, [began]).when({ _tag: "SetRisk", risk: "higher" }, start + dayMillis)
     expect(raised.decision.reply).toEqual({ trustStage: "probation", probationEndsAt: start + 7 * dayMillis })
     const lowered = trustStage.decide(raised.state, { _tag: "SetRisk", risk: "standard" }, start + 4 * dayMillis + 1)
@@ -238,7 +238,7 @@ describe("trust stages", () => {
   })
 })
 
-describe("pause triggers", () => {
+describe("[send 2.2] pause triggers", () => {
   const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `e${from + index}`)
   const accepted = (count: number, at: number, first: ReadonlyArray<string> = [], signals = 0): PauseFact => ({
     _tag: "Accepted",
@@ -255,7 +255,7 @@ describe("pause triggers", () => {
     ["a second one", ["e0"], "e24", null, 1],
     ["the 26th email", ["e0", "e24"], "e25", null, 0],
     ["the same email again", ["e0", "e24"], "e24", null, 0]
-  ])("a bounce of %s", (_name, before, email, pause, facts) => {
+  ])("[platform 9.4] a bounce of %s", (_name, before, email, pause, facts) => {
     given(pauseTriggers, [...hundred, ...before.map(bounced)])
       .when({ _tag: "Bounce", email }, start + 9 * dayMillis)
       .then({
@@ -268,11 +268,11 @@ describe("pause triggers", () => {
     ["e0", "complaint"],
     ["e99", "complaint"],
     ["e100", null]
-  ])("a complaint about %s: %s", (email, pause) => {
+  ])("[platform 9.4] a complaint about %s: %s", (email, pause) => {
     given(pauseTriggers, hundred).when({ _tag: "Complain", email }, start).then({ reply: { pause } })
   })
 
-  it("keeps the first 100 ids in the order of acceptance", () => {
+  it("[platform 9.4] keeps the first 100 ids in the order of acceptance", () => {
     given(pauseTriggers, [accepted(98, start, ids(0, 98))])
       .when({ _tag: "Accept", emails: ids(98, 103), signals: 0, lastHour: 103 }, start)
       .then({ facts: [accepted(5, start, ["e98", "e99"])] })
@@ -319,7 +319,7 @@ describe("pause triggers", () => {
     [3, 1, 1, null],
     [4, 0, 1, null],
     [0, 5, 1, "risky_content"]
-  ])("risky content: %i signals and %i more after %i ms", (before, signals, past, pause) => {
+  ])("[platform 9.4] risky content: %i signals and %i more after %i ms", (before, signals, past, pause) => {
     given(pauseTriggers, [accepted(1, start, ["a"], before)])
       .when({ _tag: "Accept", emails: ["b"], signals, lastHour: 2 }, start + past)
       .then({ reply: { pause } })

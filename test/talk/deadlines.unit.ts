@@ -79,7 +79,7 @@ describe("a speech service", () => {
     }).pipe(Effect.provide(talk), Effect.provide(layerFetch))
   })
 
-  it.effect("that hangs keeps no place, and its request is given up with it", () => {
+  it.effect("[platform 10.2] that hangs keeps no place, and its request is given up with it", () => {
     const { layerFetch, seen, talk } = upstream(never)
     return Effect.gen(function* () {
       const { speak } = yield* Talk

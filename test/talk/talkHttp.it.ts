@@ -70,7 +70,7 @@ describe("access", () => {
 
   it.each(
     paths
-  )("%s %s: 401 without a key or with a wrong one, 403 without service or scope", async (method, path, scope) => {
+  )("[platform 10.1] %s %s: 401 without a key or with a wrong one, 403 without service or scope", async (method, path, scope) => {
     const ask = async (key: string, init: RequestInit = {}) => {
       const reply = await server().ask(path, { ...(method === "POST" ? speechInit(good) : {}), ...init, key })
       return { status: reply.status, body: reply.json(), challenge: reply.headers.get("www-authenticate") }
@@ -98,7 +98,7 @@ describe("access", () => {
     })
   })
 
-  it("talk:* and * open everything, a scope its own endpoint alone, in either header", async () => {
+  it("[platform 10.1] talk:* and * open everything, a scope its own endpoint alone, in either header", async () => {
     speaking = () => [Stream.succeed(falseWav(1))]
     for (const key of ["good", "all"]) {
       expect((await server().speak(good, { key })).status).toBe(200)
@@ -134,12 +134,12 @@ describe("requests", () => {
     [{ ...good, sped: 1 }, "Unknown field \"sped\". Did you mean 'speed'?"],
     ["{", "Invalid request body."],
     ["[]", "Invalid request body. Expected a JSON object."]
-  ])("%j: 400", async (body, error) => {
+  ])("[platform 10.2] %j: 400", async (body, error) => {
     const reply = await server().speak(body)
     expect([reply.status, reply.json()]).toStrictEqual([400, { error: expect.stringContaining(error) }])
   })
 
-  it("take 5,000 characters, a character of two units counting once", async () => {
+  it("[platform 10.2] take 5,000 characters, a character of two units counting once", async () => {
     speaking = () => [Stream.succeed(falseWav(1))]
     expect((await server().speak({ ...good, text: "a".repeat(5_000) })).status).toBe(200)
     expect((await server().speak({ ...good, text: "😀".repeat(5_000), speed: 4, format: "wav" })).status).toBe(200)
@@ -252,7 +252,7 @@ describe("places", () => {
     return { begin, open: () => Deferred.doneUnsafe(gate, Effect.void) }
   }
 
-  it("over an organization's share 429, over all 503, both with Retry-After; then they are free again", async () => {
+  it("[platform 10.2] over an organization's share 429, over all 503, both with Retry-After; then they are free again", async () => {
     const { begin, open } = held()
     const replies: Array<Promise<{ readonly status: number }>> = []
     const fill = async (key: string) => {

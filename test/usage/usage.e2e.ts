@@ -6,7 +6,7 @@ import { describeUsage, runUsage } from "./run.ts"
 const runMillis = 300_000
 
 it(
-  "the figures are those of the log's facts though the platform is killed -9 twice, and no report counts twice",
+  "[platform 11.8] the figures are those of the log's facts though the platform is killed -9 twice, and no report counts twice",
   async () => {
     const lines: Array<string> = []
     const report = await runUsage({ kills: 2, requests: 400, seed: 18, tell: (line) => lines.push(line) }).finally(() =>

@@ -18,7 +18,7 @@ export const apiSection = (platform: () => ConsolePlatform): void => {
     const statusOf = async (path: string, key = platform().filled.key) =>
       (await fetch(`${platform().url}${path}`, { headers: { authorization: `Bearer ${key}` } })).status
 
-    it("says which types patterns match", async () => {
+    it("[platform 5.7] says which types patterns match", async () => {
       const { data } = await at("/v1/events/types?pattern=telco.*&pattern=platform.test")
       const types = data as ReadonlyArray<{ readonly type: string; readonly matches: boolean }>
       const matching = types.filter(({ matches }) => matches).map(({ type }) => type)
@@ -27,7 +27,7 @@ export const apiSection = (platform: () => ConsolePlatform): void => {
       expect(await statusOf("/v1/events/types?pattern=tel*co")).toBe(400)
     })
 
-    it("counts events by the minute, those of the reader alone", async () => {
+    it("[platform 5.7] counts events by the minute, those of the reader alone", async () => {
       const { data } = await at("/v1/events/rates")
       const rates = data as ReadonlyArray<{ readonly minute: number; readonly type: string; readonly count: number }>
       const looked = rates.filter(({ type }) => type === "telco.lookup.completed")
@@ -37,7 +37,7 @@ export const apiSection = (platform: () => ConsolePlatform): void => {
       expect(JSON.stringify(others)).not.toContain("telco.lookup")
     })
 
-    it("tells the decision that an event comes from, and nothing of others", async () => {
+    it("[platform 5.7] tells the decision that an event comes from, and nothing of others", async () => {
       const { paused, url } = platform()
       const { key } = await makeOrganization(platform(), "Origins")
       await addDomain(url, key, "origins.example")
@@ -58,7 +58,7 @@ export const apiSection = (platform: () => ConsolePlatform): void => {
       expect(await statusOf("/v1/events/evt_none/origin")).toBe(404)
     })
 
-    it("shows the request as it was signed, without the values of own headers", async () => {
+    it("[platform 7.9] shows the request as it was signed, without the values of own headers", async () => {
       const { filled, receivers, url } = platform()
       const made = await ask("POST", `${url}/v1/webhooks`, filled.key, {
         url: `${receivers.url}/200/signed`,

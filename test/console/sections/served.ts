@@ -4,7 +4,7 @@ import type { ConsolePlatform } from "../consolePlatform.ts"
 
 export const servedSection = (platform: () => ConsolePlatform): void => {
   describe("what is served", () => {
-    it("has a strict policy, and is kept by browsers for ever under a name of its own", async () => {
+    it("[platform 12.3] has a strict policy, and is kept by browsers for ever under a name of its own", async () => {
       const { url } = platform()
       const page = await fetch(`${url}/console/whatever/place`)
       const policy = page.headers.get("content-security-policy")!

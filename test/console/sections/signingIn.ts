@@ -18,7 +18,7 @@ const openSession = async (url: string, key: string): Promise<string> => {
 }
 
 export const signingInSection = (platform: () => ConsolePlatform): void => {
-  describe("signing in", () => {
+  describe("[platform 12.1] signing in", () => {
     it("takes a key by keyboard alone, and says what is wrong with another", async () => {
       const { filled, url } = platform()
       const page = await (await platform().browser()).newPage()

@@ -50,7 +50,7 @@ describe("CNAC status file", () => {
     )
   })
 
-  it("maps every known status", () => {
+  it("[directory 1.3] maps every known status", () => {
     const expected = {
       "In Service": "ASSIGNED",
       Assigned: "ASSIGNED",

@@ -131,7 +131,7 @@ describe("NANPA code assignments", () => {
     assert.deepStrictEqual(codes, file2026.codes)
   })
 
-  it("are read by column name, in any order, without padding, and without a date", () => {
+  it("[directory 1.1] are read by column name, in any order, without padding, and without a date", () => {
     const { codes, verdict } = parse(
       'Use\tCOMPANY\tnpa-nxx\tState\tOCN\tRateCenter\nAS\t"A ""B"" C"\t212-200\tNY\t384C\tX Y\nUA\t\t212-411\tNY\t\t\n'
     )

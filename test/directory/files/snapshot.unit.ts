@@ -23,7 +23,7 @@ const codesByProvince = {
 }
 
 describe("the bundled snapshot", () => {
-  it.live("has 192,982 US codes", () =>
+  it.live("[directory 1.1] has 192,982 US codes", () =>
     Effect.gen(function* () {
       const { batches, codes, opened, summaries } = yield* readSource(source("NANPA"))
       assert.deepInclude(opened.files[0], { kind: "NANPA", publicationDate: "2026-07-06", columns: 11 })
@@ -68,7 +68,7 @@ describe("the bundled snapshot", () => {
     })
   )
 
-  it.live("has 44,000 Canadian codes", () =>
+  it.live("[directory 1.1] has 44,000 Canadian codes", () =>
     Effect.gen(function* () {
       const { codes, summaries } = yield* readSource(source("CNAC"))
       assert.deepInclude(summaries[0], {

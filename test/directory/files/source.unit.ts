@@ -33,7 +33,7 @@ const limited = (change: Partial<Limits>) =>
   Effect.updateService(SourceLimits, (limits): Limits => ({ ...limits, ...change }))
 
 describe("a path", () => {
-  it.live("may hold a file plain, in gzip, in several gzip members, or in a zip archive, whatever its name", () =>
+  it.live("[directory 6.1] may hold a file plain, in gzip, in several gzip members, or in a zip archive", () =>
     Effect.gen(function* () {
       const gzip = Buffer.concat([gzipSync(nanpa.subarray(0, 1_000)), gzipSync(nanpa.subarray(1_000))])
       const paths = [

@@ -53,7 +53,7 @@ const invalid = (message: unknown) => ({ error: "invalid_request", message })
 
 export const directorySection = (platform: () => TestPlatform): void => {
   describe("GET /v1/carriers", () => {
-    it("lists carriers with exactly the documented fields", async () => {
+    it("[directory 3.2] lists carriers with exactly the documented fields", async () => {
       const { body, headers, status } = await platform().get("/v1/carriers?limit=1")
       expect(status).toBe(200)
       expect(headers.get("content-type")).toMatch(/^application\/json/)
@@ -72,13 +72,13 @@ export const directorySection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("gives 50 from the beginning where nothing is said", async () => {
+    it("[directory 3.2] gives 50 from the beginning where nothing is said", async () => {
       const { body } = await platform().get("/v1/carriers")
       expect((body as CarrierPage).carriers).toHaveLength(50)
       expect((body as CarrierPage).pagination).toStrictEqual({ limit: 50, offset: 0, total: 3093 })
     })
 
-    it.each(carrierFilters)("passes $total carriers with '$query'", async ({ first, query, total }) => {
+    it.each(carrierFilters)("[directory 3.2] passes $total carriers with '$query'", async ({ first, query, total }) => {
       const { body, status } = await platform().get(`/v1/carriers?limit=3&${query}`)
       expect(status).toBe(200)
       expect((body as CarrierPage).pagination).toStrictEqual({ limit: 3, offset: 0, total })
@@ -124,7 +124,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
   })
 
   describe("GET /v1/carrier", () => {
-    it.each(carriers)("$ocn in the path and in the query", async (carrier) => {
+    it.each(carriers)("[directory 3.3] $ocn in the path and in the query", async (carrier) => {
       const byPath = await platform().get(`/v1/carrier/${carrier.ocn}`)
       const byQuery = await platform().get(`/v1/carrier?ocn=${carrier.ocn}`)
       expect(byPath.status).toBe(200)
@@ -132,7 +132,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       expect(byQuery.body).toStrictEqual(carrier)
     })
 
-    it("counts a carrier of many states", async () => {
+    it("[directory 3.3] counts a carrier of many states", async () => {
       const { some, states, total, ...fields } = wideCarrier
       const { body } = await platform().get("/v1/carrier/5562")
       expect(body).toMatchObject({ ...fields, exchanges: { total, by_state: some } })
@@ -141,7 +141,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       expect(Object.values(by_state).reduce((sum, count) => sum + count, 0)).toBe(total)
     })
 
-    it("says which parameter is missing and how it is given", async () => {
+    it("[directory 4] says which parameter is missing and how it is given", async () => {
       const { body, status } = await platform().get("/v1/carrier")
       expect(status).toBe(400)
       expect(body).toStrictEqual(invalid(expect.stringMatching(/'ocn'.*\/v1\/carrier/)))
@@ -167,13 +167,13 @@ export const directorySection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("refuses an empty OCN", async () => {
+    it("[directory 4] refuses an empty OCN", async () => {
       const { body, status } = await platform().get("/v1/carrier?ocn=")
       expect(status).toBe(400)
       expect(body).toStrictEqual(invalid(expect.stringContaining("ocn")))
     })
 
-    it("answers 404 with the OCN for a carrier that nobody knows", async () => {
+    it("[directory 4] answers 404 with the OCN for a carrier that nobody knows", async () => {
       for (const path of ["/v1/carrier/ZZZ9", "/v1/carrier?ocn=ZZZ9"]) {
         const { body, status } = await platform().get(path)
         expect(status).toBe(404)
@@ -183,7 +183,14 @@ export const directorySection = (platform: () => TestPlatform): void => {
   })
 
   describe("GET /v1/npa", () => {
-    it.each(areaCodes)("$npa in the path and in the query", async ({ country, first, last, npa, state, total }) => {
+    it.each(areaCodes)("[directory 3.4] $npa in path and query", async ({
+      country,
+      first,
+      last,
+      npa,
+      state,
+      total
+    }) => {
       const firstPage = await platform().get(`/v1/npa/${npa}?limit=1`)
       expect(firstPage.status).toBe(200)
       expect(firstPage.body).toStrictEqual({
@@ -205,7 +212,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("gives 50 exchanges from the beginning where nothing is said, and at most 100", async () => {
+    it("[directory 3.4, 5] gives 50 exchanges from the beginning where nothing is said, and at most 100", async () => {
       const standard = (await platform().get("/v1/npa/212")).body as AreaCode
       expect(standard.exchanges).toHaveLength(50)
       expect(standard.pagination).toStrictEqual({ limit: 50, offset: 0, total: 800 })
@@ -254,7 +261,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       expect(body).toMatchObject({ exchanges: [], pagination: { limit: 7, offset: 1, total: 1 } })
     })
 
-    it.each(["/v1/npa", "/v1/npa?nxx=555", "/v1/npa?limit=5"])("says with %s that npa is missing", async (path) => {
+    it.each(["/v1/npa", "/v1/npa?nxx=555", "/v1/npa?limit=5"])("[directory 4] %s: npa is missing", async (path) => {
       const { body, status } = await platform().get(path)
       expect(status).toBe(400)
       expect(body).toStrictEqual(invalid(expect.stringMatching(/'npa'.*\/v1\/npa/)))
@@ -281,7 +288,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
   })
 
   describe("pages", () => {
-    it.each(badLimits)("limit=%s is refused and quoted", async (limit, shown) => {
+    it.each(badLimits)("[platform 3.3] limit=%s is refused and quoted", async (limit, shown) => {
       for (const path of lists) {
         const { body, status } = await platform().get(withQuery(path, `limit=${limit}`))
         expect(status, path).toBe(400)
@@ -290,7 +297,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it.each(badOffsets)("offset=%s is refused and quoted", async (offset, shown) => {
+    it.each(badOffsets)("[platform 3.3] offset=%s is refused and quoted", async (offset, shown) => {
       for (const path of lists) {
         const { body, status } = await platform().get(withQuery(path, `offset=${offset}`))
         expect(status, path).toBe(400)
@@ -329,8 +336,8 @@ export const directorySection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("GET /v1/health and /health, /v1/stats and /stats", () => {
-    it.each(["/v1/health", "/health"])("%s needs no key and has exactly the documented fields", async (path) => {
+  describe("[directory 3.1] GET /v1/health and /health, /v1/stats and /stats", () => {
+    it.each(["/v1/health", "/health"])("[directory 3.6] %s needs no key, has the documented fields", async (path) => {
       const { body, status } = await request(`${platform().url}${path}`)
       expect(status).toBe(200)
       expect(body).toStrictEqual({
@@ -341,7 +348,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it.each(["/v1/stats", "/stats"])("%s needs no key and counts what the files hold", async (path) => {
+    it.each(["/v1/stats", "/stats"])("[directory 3.5] %s needs no key and counts what the files hold", async (path) => {
       const { body, status } = await request(`${platform().url}${path}`)
       expect(status).toBe(200)
       const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)

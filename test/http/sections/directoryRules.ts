@@ -30,7 +30,7 @@ const carrierOf = async (platform: TestPlatform, ocn: string) => {
 
 export const directoryRulesSection = (platform: () => TestPlatform): void => {
   describe("records and their status", () => {
-    it.each(canadianStatuses)("a Canadian code '%s' (%s-%s) is %s", async (_, npa, nxx, status) => {
+    it.each(canadianStatuses)("[directory 1.3] a Canadian code '%s' (%s-%s) is %s", async (_, npa, nxx, status) => {
       expect((await exchangeOf(platform(), npa, nxx)).status).toBe(status)
     })
 
@@ -41,13 +41,13 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       expect((await exchangeOf(platform(), npa, nxx)).status).toBe(status)
     })
 
-    it("a US code that the file does not list is no record", async () => {
+    it("[directory 1.2] a US code that the file does not list is no record", async () => {
       expect((await platform().get("/v1/npa/670/nxx/200")).status).toBe(404)
     })
   })
 
   describe("values that stand for something else", () => {
-    it("MULT is an exchange's OCN", async () => {
+    it("[directory 1.2] MULT is an exchange's OCN", async () => {
       expect((await exchangeOf(platform(), "212", "211")).ocn).toBe("MULT")
     })
 
@@ -57,7 +57,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       expect(body).toStrictEqual({ error: "not_found", message: expect.stringContaining("MULT") })
     })
 
-    it("an empty OCN, an empty company and the rate center XXXXXXXXXX are null", async () => {
+    it("[directory 1.2] an empty OCN, an empty company and the rate center XXXXXXXXXX are null", async () => {
       expect(await exchangeOf(platform(), "671", "200")).toStrictEqual({
         nxx: "200",
         ocn: null,
@@ -69,7 +69,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       expect((await exchangeOf(platform(), "431", "309")).ocn).toBeNull()
     })
 
-    it("the Northern Marianas are MP, and NN is nowhere", async () => {
+    it("[directory 1.2] the Northern Marianas are MP, and NN is nowhere", async () => {
       expect((await platform().get("/v1/npa/670?limit=1")).body).toMatchObject({ state: "MP", country: "US" })
       expect((await platform().get("/v1/carriers?state=MP")).body).toMatchObject({ pagination: { total: 2 } })
       expect((await platform().get("/v1/carriers?state=NN")).body).toMatchObject({ pagination: { total: 0 } })
@@ -86,7 +86,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
   })
 
   describe("carriers", () => {
-    it("known from the list only: its name, no state, country US", async () => {
+    it("[directory 2.1] known from the list only: its name, no state, country US", async () => {
       expect(await carrierOf(platform(), "0155")).toStrictEqual({
         ocn: "0155",
         company_name: "LINGO TELECOM, LLC",
@@ -98,20 +98,20 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("common_name and carrier_type come from the list", async () => {
+    it("[directory 2.1] common_name and carrier_type come from the list", async () => {
       expect(await carrierOf(platform(), "5562")).toMatchObject({
         common_name: "Metro by T-Mobile",
         carrier_type: "WIRELESS"
       })
     })
 
-    it("they are null where the list has none", async () => {
+    it("[directory 2.1] they are null where the list has none", async () => {
       expect(await carrierOf(platform(), "079G")).toMatchObject({ common_name: null, carrier_type: null })
     })
   })
 
   describe("states", () => {
-    it("most exchanges decide: 902 and 782 are shared by NS and PE, 867 by three territories", async () => {
+    it("[directory 2.2] most exchanges decide: 902 and 782 are shared by NS and PE, 867 by three territories", async () => {
       for (const [npa, state] of [
         ["902", "NS"],
         ["782", "NS"],
@@ -125,7 +125,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       expect((await platform().get("/v1/npa/753?limit=1")).body).toMatchObject({ state: "ON" })
     })
 
-    it("of states with as many it is the first in the alphabet", async () => {
+    it("[directory 2.2] of states with as many it is the first in the alphabet", async () => {
       expect(await carrierOf(platform(), "0099")).toMatchObject({
         state: "NY",
         exchanges: { by_state: { NY: 1, PA: 1 } }
@@ -140,16 +140,16 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("an area code whose records name no state has that of its report", async () => {
+    it("[directory 2.2] an area code whose records name no state has that of its report", async () => {
       expect((await platform().get("/v1/npa/942?limit=1")).body).toMatchObject({ state: "ON", country: "CA" })
     })
 
-    it("only ASSIGNED exchanges are counted", async () => {
+    it("[directory 2.3] only ASSIGNED exchanges are counted", async () => {
       expect(await exchangeOf(platform(), "720", "867")).toMatchObject({ ocn: "8540", status: "RESERVED" })
       expect(await carrierOf(platform(), "8540")).toMatchObject({ exchanges: { total: 0, by_state: {} } })
     })
 
-    it("an exchange without a state counts in the total alone", async () => {
+    it("[directory 2.3] an exchange without a state counts in the total alone", async () => {
       expect(await carrierOf(platform(), "8051")).toMatchObject({
         exchanges: { total: 2050, by_state: { ON: 2043, QC: 1 } }
       })
@@ -157,7 +157,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
   })
 
   describe("area codes and exchanges", () => {
-    it("with nxx one record of all", async () => {
+    it("[directory 3.4] with nxx one record of all", async () => {
       expect((await platform().get("/v1/npa/782?nxx=200")).body).toMatchObject({
         total_exchanges: 800,
         pagination: { total: 1 }
@@ -177,7 +177,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       expect(body).toStrictEqual({ error: "not_found", message: expect.stringContaining(named) })
     })
 
-    it.each(["5", "5555", "abc", "55a", "٥٥٥", "5.5"])("nxx %s is refused and quoted", async (nxx) => {
+    it.each(["5", "5555", "abc", "55a", "٥٥٥", "5.5"])("[directory 4] nxx %s is refused and quoted", async (nxx) => {
       const text = encodeURIComponent(nxx)
       for (const path of [`/v1/npa/212/nxx/${text}`, `/v1/npa?npa=212&nxx=${text}`, `/v1/npa/212?nxx=${text}`]) {
         const { body, status } = await platform().get(path)
@@ -186,13 +186,13 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("nxx without npa: the error of the missing npa", async () => {
+    it("[directory 4] nxx without npa: the error of the missing npa", async () => {
       const { body, status } = await platform().get("/v1/npa?nxx=555")
       expect(status).toBe(400)
       expect(body).toStrictEqual({ error: "invalid_request", message: expect.stringContaining("'npa'") })
     })
 
-    it("what the path says counts, not the query", async () => {
+    it("[directory 3.4] what the path says counts, not the query", async () => {
       expect((await platform().get("/v1/carrier/9104?ocn=5562")).body).toMatchObject({ ocn: "9104" })
       expect((await platform().get("/v1/npa/212?npa=213&limit=1")).body).toMatchObject({ npa: "212" })
       expect((await platform().get("/v1/npa/212/nxx/555?nxx=556&npa=213")).body).toMatchObject({
@@ -203,17 +203,17 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
   })
 
   describe("filters", () => {
-    it("in any case", async () => {
+    it("[directory 3.2] in any case", async () => {
       for (const query of ["country=Ca&state=oN&type=Clec", "country=CA&state=ON&type=CLEC"]) {
         expect((await platform().get(`/v1/carriers?${query}`)).body).toMatchObject({ pagination: { total: 37 } })
       }
     })
 
-    it.each(["type=BANK", "country=MX"])("%s is refused", async (query) => {
+    it.each(["type=BANK", "country=MX"])("[directory 3.2] %s is refused", async (query) => {
       expect((await platform().get(`/v1/carriers?${query}`)).status).toBe(400)
     })
 
-    it("any two letters are a state", async () => {
+    it("[directory 3.2] any two letters are a state", async () => {
       const { body, status } = await platform().get("/v1/carriers?state=zz")
       expect(status).toBe(200)
       expect(body).toStrictEqual({ carriers: [], pagination: { limit: 50, offset: 0, total: 0 } })
@@ -221,7 +221,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
   })
 
   describe("health and statistics", () => {
-    it("last_ingestion is the latest time, and the times lie within this run", async () => {
+    it("[directory 3.6] last_ingestion is the latest time, and the times lie within this run", async () => {
       const health = (await request(`${platform().url}/v1/health`)).body as { last_ingestion: string }
       const stats = (await request(`${platform().url}/v1/stats`)).body as {
         last_updated: { NANPA: string; CNAC: string }
@@ -234,14 +234,14 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("version is the package version", async () => {
+    it("[directory 3.6] version is the package version", async () => {
       const manifest = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8")) as {
         readonly version: string
       }
       expect((await request(`${platform().url}/health`)).body).toMatchObject({ version: manifest.version })
     })
 
-    it("56 states and territories and 13 provinces", async () => {
+    it("[directory 2.3] 56 states and territories and 13 provinces", async () => {
       expect((await request(`${platform().url}/stats`)).body).toMatchObject({ coverage: statistics.coverage })
     })
   })

@@ -68,7 +68,7 @@ const requestId = /^[\x21-\x7e]{1,128}$/
 
 export const errorsSection = (platform: () => TestPlatform): void => {
   describe("unknown paths", () => {
-    it.each(unknown)("%s is 404 in its product's shape, for any method", async (path, shape) => {
+    it.each(unknown)("[platform 1.4] %s is 404 in its product's shape, for any method", async (path, shape) => {
       for (const method of ["GET", "POST", "DELETE"]) {
         const { body, status } = await platform().get(path, { method })
         expect(status, method).toBe(404)
@@ -112,7 +112,7 @@ export const errorsSection = (platform: () => TestPlatform): void => {
   })
 
   describe("methods", () => {
-    it.each(readOnly)("%s refuses all but reading, with Allow, in its product's shape", async (path, shape) => {
+    it.each(readOnly)("[platform 1.4] %s refuses all but reading, in its product's shape", async (path, shape) => {
       for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
         const { body, headers, status } = await platform().get(path, { method })
         expect(status, method).toBe(405)
@@ -156,7 +156,7 @@ export const errorsSection = (platform: () => TestPlatform): void => {
       expect((await request(`${platform().url}/v1/carriers`, { method: "HEAD" })).status).toBe(401)
     })
 
-    it("the Host header changes nothing", async () => {
+    it("[platform 1.1] the Host header changes nothing", async () => {
       const { key, url } = platform()
       const answer = await exchange(
         url,
@@ -189,7 +189,7 @@ export const errorsSection = (platform: () => TestPlatform): void => {
       expect(answer.headers["x-request-id"]).not.toBe(id)
     })
 
-    it("one is made for every request that brings none", async () => {
+    it("[platform 1.3] one is made for every request that brings none", async () => {
       const replies = await Promise.all(Array.from({ length: 20 }, () => platform().get("/v1/carrier/9104")))
       expect(new Set(replies.map(({ headers }) => headers.get("x-request-id"))).size).toBe(20)
     })
@@ -205,7 +205,7 @@ export const errorsSection = (platform: () => TestPlatform): void => {
       })
     const json = { "Content-Type": "application/json" }
 
-    it("larger than the limit: 413", async () => {
+    it("[platform 1.2] larger than the limit: 413", async () => {
       const answer = await post(json, JSON.stringify({ name: "a".repeat(400_000) }))
       expect(answer.status).toBe(413)
       expect(jsonOf(answer)).toStrictEqual(envelope("payload_too_large"))
@@ -237,7 +237,7 @@ export const errorsSection = (platform: () => TestPlatform): void => {
       expect(answer.headers["x-request-id"]).toMatch(requestId)
     })
 
-    it("of JSON with a charset are taken", async () => {
+    it("[platform 1.2] of JSON with a charset are taken", async () => {
       const answer = await post(
         { "Content-Type": "application/json; charset=utf-8" },
         JSON.stringify({ name: "charset" })

@@ -34,7 +34,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       events = await tenant.events(types.length)
     })
 
-    it("has every event once, the newest at the top; a triggered one is the catalogue's example, not live", () => {
+    it("[platform 5.6] has every event once, the newest at the top; a triggered one is the catalogue's example, not live", () => {
       expect(events.map(({ type }) => type)).toEqual(types.toReversed())
       for (const event of events) {
         const { example, service } = catalogue[event.type as keyof typeof catalogue]
@@ -51,7 +51,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       expect(times).toEqual(times.toSorted((a, b) => b - a))
     })
 
-    it("an event has one text, in the list and alone", async () => {
+    it("[platform 5.1] an event has one text, in the list and alone", async () => {
       const headers = { authorization: `Bearer ${tenant.key}` }
       const text = async (path: string) => (await fetch(`${platform().url}${path}`, { headers })).text()
       const whole = await text("/v1/events?limit=100")
@@ -67,7 +67,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       )
     })
 
-    it("follows within a second when nothing is wrong", async () => {
+    it("[platform 5.4] follows within a second when nothing is wrong", async () => {
       const other = await makeTenant(platform(), "soon")
       const delays: Array<number> = []
       for (let count = 1; count <= 5; count++) {
@@ -79,7 +79,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       expect(delays.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
     })
 
-    it("`type` is a pattern: a family takes the events of the service of its name too", async () => {
+    it("[platform 5.4] `type` is a pattern: a family takes the events of the service of its name too", async () => {
       for (const [pattern, keep] of [
         ["*", () => true],
         ["platform.*", ({ service, type }: Shown) => service === "platform" || type.startsWith("platform.")],
@@ -115,7 +115,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("an event at `since` is in the interval, one at `until` is not; other numbers than whole ones are 400", async () => {
+    it("[platform 5.4] an event at `since` is in the interval, one at `until` is not; other numbers than whole ones are 400", async () => {
       const middle = events[4]!.createdAt
       expect((await list(`since=${middle}`)).data).toStrictEqual(events.filter(({ createdAt }) => createdAt >= middle))
       expect((await list(`until=${middle}`)).data).toStrictEqual(events.filter(({ createdAt }) => createdAt < middle))
@@ -135,7 +135,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("cursor pages: every event once, whatever the size and filter", async () => {
+    it("[platform 3.4] cursor pages: every event once, whatever the size and filter", async () => {
       for (const [query, expected] of [
         ["limit=1", events],
         ["limit=2&type=send.*", events.filter(({ service }) => service === "send")],
@@ -154,7 +154,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("cursor pages: default 25, maximum 100", async () => {
+    it("[platform 3.4] cursor pages: default 25, maximum 100", async () => {
       const other = await makeTenant(platform(), "many")
       const path = `/v1/telco/search?npa=999`
       await Promise.all(Array.from({ length: 102 }, () => other.get(path)))
@@ -174,7 +174,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("a forged or stale cursor is 400", async () => {
+    it("[platform 3.4] a forged or stale cursor is 400", async () => {
       const { nextCursor } = (await list("limit=1")).pagination
       const other = await makeTenant(platform(), "others")
       const [payload, signature] = nextCursor!.split(".")
@@ -202,7 +202,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("one of its two scopes opens it, whatever services the key has", async () => {
+    it("[platform 2.5] one of its two scopes opens it, whatever services the key has", async () => {
       const paths = ["/v1/events", `/v1/events/${events[0]!.eventId}`, "/v1/events/stream"]
       for (const scopes of [["platform:events:read"], ["platform:webhooks:read"], ["platform:*"], ["*"]]) {
         const { key } = await tenant.newKey({ scopes })

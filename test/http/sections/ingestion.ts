@@ -65,7 +65,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
     })
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
-    it("a repeated file changes nothing, and the time of the last ingestion moves", async () => {
+    it("[directory 6.2] a repeated file changes nothing, and the time of the last ingestion moves", async () => {
       const before = (await request(`${platform().url}/v1/health`)).body as { last_ingestion: string }
       const again = await ingest(platform(), bundled("ocn_carriers_joined.csv.gz"))
       expect(again).toMatchObject({ _tag: "Ingested", read: 3093, added: 0, changed: 0, removed: 0 })
@@ -74,7 +74,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
         .not.toMatchObject({ last_ingestion: before.last_ingestion })
     })
 
-    it("a file's own publication date is in the list of ingestions", async () => {
+    it("[directory 6.5] a file's own publication date is in the list of ingestions", async () => {
       const { body, status } = await platform().admin("GET", "/admin/v1/ingestions")
       expect(status).toBe(200)
       const { data } = body as { data: ReadonlyArray<{ kind: string; publicationDate: string | null }> }
@@ -82,7 +82,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect(data).toContainEqual(expect.objectContaining({ kind: "CNAC", publicationDate: "2024-10-10" }))
     })
 
-    it("malformed lines, an unknown status among them, are reported with their number, and the rest is read", async () => {
+    it("[directory 6.3] malformed lines, an unknown status among them, are reported with their number, and the rest is read", async () => {
       // Line 1 is the header, line 2 the date, line 3 the first code.
       const damaged = lines.map((line, index) =>
         index === 99 || index === 4_999
@@ -97,7 +97,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect(event.malformed?.listed.map(({ line }) => line)).toEqual([3, 100, 5_000])
     })
 
-    it("more than 1 % malformed, cut off, or no such file: refused, and the old data stays", async () => {
+    it("[directory 6.3] more than 1 % malformed, cut off, or no such file: refused, and the old data stays", async () => {
       const every50th = lines.map((line, index) => (index > 2 && index % 50 === 0 ? `${line.slice(0, 5)}` : line))
       const packed = await readFile(bundled("COCodeStatus_ALL.csv.gz"))
       await writeFile(join(folder, "cut.csv.gz"), packed.subarray(0, packed.length / 2))

@@ -32,14 +32,14 @@ export const keysSection = (platform: () => TestPlatform): void => {
     request(`${platform().url}${path}`, { headers })
 
   describe("the three forms of a key", () => {
-    it.each(keyed)("%s takes each of them", async (path) => {
+    it.each(keyed)("[platform 2.4] %s takes each of them", async (path) => {
       const { key } = platform()
       expect((await ask({ authorization: `Bearer ${key}` }, path)).status).toBe(200)
       expect((await ask({ "x-api-key": key }, path)).status).toBe(200)
       expect((await ask({}, withKey(path, key))).status).toBe(200)
     })
 
-    it.each(keyed)("%s without a key is 401", async (path) => {
+    it.each(keyed)("[directory 3.1] %s without a key is 401", async (path) => {
       const { body, status } = await ask({}, path)
       expect(status).toBe(401)
       expect(body).toStrictEqual(unauthorized)
@@ -51,7 +51,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("the first form present decides, a good one", async () => {
+    it("[platform 2.4] the first form present decides, a good one", async () => {
       const { key } = platform()
       const bad = unknownKey()
       expect((await ask({ authorization: `Bearer ${key}`, "x-api-key": bad })).status).toBe(200)
@@ -91,7 +91,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("apiKey given twice is 400, whichever is good", async () => {
+    it("[platform 1.6] apiKey given twice is 400, whichever is good", async () => {
       const { key } = platform()
       for (const [first, second] of [
         [key, key],
@@ -148,7 +148,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       expect((await ask({ authorization: `Bearer ${swapped}` })).status).toBe(401)
     })
 
-    it("the admin credential is no key, and a key is no admin credential", async () => {
+    it("[platform 8.3] the admin credential is no key, and a key is no admin credential", async () => {
       expect((await ask({ authorization: `Bearer ${platform().adminKey}` })).status).toBe(401)
       const { body, status } = await request(`${platform().adminUrl}/admin/v1/organizations`, {
         headers: { authorization: `Bearer ${platform().key}` }
@@ -157,7 +157,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       expect(body).toStrictEqual({ success: false, error: { code: "unauthorized", message: expect.any(String) } })
     })
 
-    it("without the service directory: 403, whatever the scopes", async () => {
+    it("[platform 2.5] without the service directory: 403, whatever the scopes", async () => {
       const { key } = await platform().createKey({ services: ["send", "telco", "talk"], scopes: ["*"] })
       for (const path of keyed) {
         const { body, status } = await ask({ authorization: `Bearer ${key}` }, path)
@@ -166,12 +166,12 @@ export const keysSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("without any service: 403", async () => {
+    it("[platform 2.5] without any service: 403", async () => {
       const { key } = await platform().createKey({ services: [] })
       expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(403)
     })
 
-    it("expired: refused from that moment on, also when it was just used", async () => {
+    it("[platform 2.3] expired: refused from that moment on, also when it was just used", async () => {
       const { key } = await platform().createKey({ expiresAt: Date.now() + 2_000 })
       expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(200)
       await expect
@@ -193,7 +193,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("revoked: refused a moment later, also while it is in use", async () => {
+    it("[platform 2.3] revoked: refused a moment later, also while it is in use", async () => {
       const { id, key } = await platform().createKey()
       expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(200)
       await platform().revokeKey(id)
@@ -225,7 +225,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
   })
 
   describe("keys as they are made", () => {
-    it("have at least 128 random bits, a prefix of their mode, and differ", async () => {
+    it("[platform 2.3] have at least 128 random bits, a prefix of their mode, and differ", async () => {
       const live = await Promise.all(Array.from({ length: 8 }, () => platform().createKey()))
       const { key: test } = await platform().createKey({ mode: "test" })
       expect(test).toMatch(/^sk_test_/)
@@ -236,7 +236,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("are shown once", async () => {
+    it("[platform 2.3] are shown once", async () => {
       const { id, key } = await platform().createKey()
       const { body } = await platform().admin("GET", `/admin/v1/organizations/${platform().organization}/keys`)
       const { data } = body as { data: ReadonlyArray<{ id: string }> }

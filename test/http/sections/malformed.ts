@@ -46,7 +46,7 @@ export const malformedSection = (platform: () => TestPlatform): void => {
       )
     })
 
-    it("in every segment of a path", async () => {
+    it("[directory 4] in every segment of a path", async () => {
       const targets = devils.flatMap((devil) => {
         const text = encodeURIComponent(devil)
         return [

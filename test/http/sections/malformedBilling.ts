@@ -67,7 +67,7 @@ export const malformedBillingSection = (platform: () => TestPlatform): void => {
       expect(JSON.parse((await ask("GET", "/v1/billing/invoices")).text).data).toEqual([])
     })
 
-    it("in every query parameter of billing and keys", async () => {
+    it("[platform 1.5] in every query parameter of billing and keys", async () => {
       const paths = ["subscription", "entitlement", "usage", "invoices"].map((path) => `/v1/billing/${path}`)
       const names = ["product", "period", "limit", "cursor", "unknown"]
       const texts = [...devils.map(encodeURIComponent), ...badEscapes]

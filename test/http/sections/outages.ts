@@ -54,7 +54,7 @@ export const outagesSection = (platform: () => TestPlatform): void => {
   }
 
   describe("the database is gone", () => {
-    it("health says so, reads go on from memory, what cannot be checked is 503, and all of it recovers", async () => {
+    it("[directory 3.6] health says so, reads go on from memory, what cannot be checked is 503, and all of it recovers", async () => {
       const { key: warm } = platform()
       const cold = await platform().createKey()
       const revokedMeanwhile = await platform().createKey()
@@ -139,7 +139,7 @@ export const outagesSection = (platform: () => TestPlatform): void => {
   })
 
   describe("NATS is gone", () => {
-    it("health is degraded, reads go on, and it recovers", async () => {
+    it("[platform 8.4] health is degraded, reads go on, and it recovers", async () => {
       platform().nats.cut()
       try {
         await expect

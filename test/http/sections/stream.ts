@@ -95,7 +95,7 @@ export const streamSection = (platform: () => TestPlatform): void => {
       return [response.status, body]
     }
 
-    it("sends `id`, `event` and `data` of each event as it comes, from the next one on, the bytes of the log", async () => {
+    it("[platform 5.5] sends `id`, `event` and `data` of each event as it comes, from the next one on, the bytes of the log", async () => {
       const tenant = await makeTenant(platform(), "stream")
       await tenant.trigger("platform.test")
       await tenant.events(1)
@@ -123,7 +123,7 @@ export const streamSection = (platform: () => TestPlatform): void => {
       expect((await stream.until(2)).map(({ event }) => event)).toEqual(["telco.lookup.completed", "platform.test"])
     })
 
-    it("is resumable by Last-Event-ID: nothing is lost, nothing comes twice", async () => {
+    it("[platform 5.5] is resumable by Last-Event-ID: nothing is lost, nothing comes twice", async () => {
       const tenant = await makeTenant(platform(), "resume")
       for (let count = 0; count < 90; count++) await tenant.trigger("platform.test")
       const newestFirst = await tenant.events(90)
@@ -175,7 +175,7 @@ export const streamSection = (platform: () => TestPlatform): void => {
       expect((await stream.until(1)).map(({ event }) => event)).toEqual(["platform.test"])
     })
 
-    it("at most so many of one organization at once: 429, and room again when one is closed", async () => {
+    it("[platform 5.5] at most so many of one organization at once: 429, and room again when one is closed", async () => {
       const [tenant, other] = [await makeTenant(platform(), "crowd"), await makeTenant(platform(), "no crowd")]
       const streams = []
       for (let count = 0; count < maximumStreamsPerOrganization; count++) streams.push(await open(tenant))
@@ -194,7 +194,7 @@ export const streamSection = (platform: () => TestPlatform): void => {
         .toBe(200)
     })
 
-    it("ends with the key that opened it: no event after the revocation", async () => {
+    it("[platform 5.5] ends with the key that opened it: no event after the revocation", async () => {
       const tenant = await makeTenant(platform(), "revoked")
       const { id, key } = await tenant.newKey({ scopes: ["platform:events:read"] })
       const stream = await open(tenant, "", { "x-api-key": key })

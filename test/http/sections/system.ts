@@ -34,7 +34,7 @@ export const systemSection = (platform: () => TestPlatform): void => {
       expect(body).toStrictEqual(JSON.parse(await readFile(new URL("openapi.json", root), "utf8")))
     })
 
-    it("it describes every documented path and both path forms", async () => {
+    it("[platform 1.1] it describes every documented path and both path forms", async () => {
       const { paths } = (await open("/openapi.json")).body as { paths: Record<string, unknown> }
       expect(Object.keys(paths)).toEqual(
         expect.arrayContaining([
@@ -113,7 +113,7 @@ export const systemSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("probes", () => {
+  describe("[platform 8.1] probes", () => {
     it("/livez", async () => {
       expect(await open("/livez")).toMatchObject({ status: 200, body: { status: "alive" } })
     })
@@ -129,7 +129,7 @@ export const systemSection = (platform: () => TestPlatform): void => {
   })
 
   describe("/metrics", () => {
-    it("is in the text format of Prometheus", async () => {
+    it("[platform 8.2] is in the text format of Prometheus", async () => {
       const { body, headers, status } = await open("/metrics")
       expect(status).toBe(200)
       expect(headers.get("content-type")).toMatch(/^text\/plain/)

@@ -59,7 +59,7 @@ export const talkSection = (platform: () => TestPlatform): void => {
       expect(await refused(voices)).toStrictEqual({ error: "Insufficient scope. Required: talk:speech" })
     })
 
-    it("voip and transcribe have no endpoints, and say so", async () => {
+    it("[platform 10.6] voip and transcribe have no endpoints, and say so", async () => {
       for (const service of ["voip", "transcribe"]) {
         for (const path of [`/v1/${service}`, `/v1/${service}/calls`]) {
           const { body, status } = await platform().get(path)

@@ -56,7 +56,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       expect(unassigned).toBeDefined()
     })
 
-    it("takes a number as people write it, with the country's 1 or without", async () => {
+    it("[platform 4.1] takes a number as people write it, with the country's 1 or without", async () => {
       const tn = `${assigned.npa}${assigned.nxx}0123`
       const { npa, nxx } = assigned
       for (const text of [
@@ -75,7 +75,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("quotes what is no number: 400", async () => {
+    it("[platform 4.1] quotes what is no number: 400", async () => {
       for (const text of [
         "212555012",
         "21255501234",
@@ -92,7 +92,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("tells what the directory says of the number's code", async () => {
+    it("[platform 4.2] tells what the directory says of the number's code", async () => {
       const { body, headers, status } = await lookup(`${assigned.npa}${assigned.nxx}0123`)
       expect(status).toBe(200)
       expect(headers.get("content-type")).toMatch(/^application\/json/)
@@ -119,7 +119,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("a code that the directory lacks is 404, and nothing is emitted", async () => {
+    it("[platform 4.2] a code that the directory lacks is 404, and nothing is emitted", async () => {
       const quiet = await makeTenant(platform(), "quiet")
       const { body, status } = await quiet.get("/v1/telco/lookup/9995550123")
       expect(status).toBe(404)
@@ -129,7 +129,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       expect((await quiet.events(1)).map(({ type }) => type)).toEqual(["platform.test"])
     })
 
-    it("a code that nobody holds is answered, and its event says so", async () => {
+    it("[platform 4.2] a code that nobody holds is answered, and its event says so", async () => {
       const other = await makeTenant(platform(), "no carrier")
       const tn = `${unassigned.npa}${unassigned.nxx}0000`
       const { body, status } = await other.get(`/v1/telco/lookup/${tn}`)
@@ -144,7 +144,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("emits telco.lookup.completed with the documented payload, and `hasInventory` of the caller's own numbers", async () => {
+    it("[platform 5.2] emits telco.lookup.completed as documented, with `hasInventory` of the caller's numbers", async () => {
       const [mine, theirs] = [await makeTenant(platform(), "mine"), await makeTenant(platform(), "theirs")]
       const tn = `${assigned.npa}${assigned.nxx}4567`
       const added = await platform().admin("POST", `/admin/v1/organizations/${mine.id}/numbers`, { numbers: [tn] })
@@ -168,7 +168,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("a test key's events carry livemode false, and it sees no others", async () => {
+    it("[platform 5.1] a test key's events carry livemode false, and it sees no others", async () => {
       const other = await makeTenant(platform(), "test mode")
       const { key } = await other.newKey({ mode: "test", services: ["telco"], scopes: ["platform:events:read"] })
       const headers = { "x-api-key": key }
@@ -184,7 +184,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       expect(shown((body as { readonly data: ReadonlyArray<Shown> }).data)).toEqual([["telco.lookup.completed", false]])
     })
 
-    it("search emits telco.search.completed with source and filters, unused ones null", async () => {
+    it("[platform 5.2] search emits telco.search.completed with source and filters, unused ones null", async () => {
       const other = await makeTenant(platform(), "searching")
       const queries = [
         ["", { source: "npanxx", filters: { state: null, npa: null, rateCenter: null, ocn: null } }],
@@ -203,7 +203,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       expect(events.map(({ data }) => data).toReversed()).toStrictEqual(queries.map(([, data]) => data))
     })
 
-    it("search over npanxx combines its filters and ignores case", async () => {
+    it("[platform 4.3] search over npanxx combines its filters and ignores case", async () => {
       const whole = await search("npa=212&limit=100")
       expect(whole.pagination).toStrictEqual({ limit: 100, offset: 0, total: expect.any(Number) })
       expect(whole.data.map(({ nxx }) => nxx)).toEqual(whole.data.map(({ nxx }) => nxx).toSorted())
@@ -229,7 +229,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       expect((await search("npa=999")).pagination).toStrictEqual({ limit: 50, offset: 0, total: 0 })
     })
 
-    it("search over the inventory shows the organization's own numbers with what the directory says", async () => {
+    it("[platform 4.3] search over the inventory shows the organization's own numbers with what the directory says", async () => {
       const other = await makeTenant(platform(), "inventory")
       const numbers = [
         `${assigned.npa}${assigned.nxx}0002`,
@@ -268,7 +268,7 @@ export const telcoSection = (platform: () => TestPlatform): void => {
       expect((await tenant.get("/v1/telco/search?source=inventory")).body).toMatchObject({ data: [] })
     })
 
-    it("bad filters and pages are 400 and quote the value", async () => {
+    it("[platform 4.3] bad filters and pages are 400 and quote the value", async () => {
       for (const query of [
         "source=all",
         "source=",

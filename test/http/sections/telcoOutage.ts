@@ -9,7 +9,7 @@ import { makeTenant } from "./emitted.ts"
 
 export const telcoOutageSection = (platform: () => TestPlatform): void => {
   describe("telco, JetStream away", () => {
-    it("503: what is answered has its event, before and after", async () => {
+    it("[platform 4.2] 503: what is answered has its event, before and after", async () => {
       const tenant = await makeTenant(platform(), "outage")
       const found = await tenant.get("/v1/telco/search?npa=212&limit=1")
       const [code] = (found.body as { readonly data: ReadonlyArray<{ readonly nxx: string }> }).data

@@ -46,7 +46,7 @@ export const webhookOutagesSection = (platform: () => TestPlatform): void => {
     expect((list.body as { readonly endpoints: ReadonlyArray<object> }).endpoints).toHaveLength(1)
   }
 
-  it.each(["database", "nats"] as const)("webhook endpoints while the %s is gone", async (server) => {
+  it.each(["database", "nats"] as const)("[platform 6.3] webhook endpoints while the %s is gone", async (server) => {
     const ask = await newTenant()
     platform()[server].cut()
     try {

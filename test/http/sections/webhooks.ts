@@ -166,7 +166,7 @@ export const webhooksSection = (platform: () => TestPlatform): void => {
   })
 
   describe("signing secrets", () => {
-    it("are in no row of the database in the clear", async () => {
+    it("[platform 6.8] are in no row of the database in the clear", async () => {
       const { ask, key } = await newTenant()
       const { signing_secret } = await newEndpoint(key)
       const made = await ask(

@@ -8,7 +8,7 @@ import { begun, email, emails, onEngine, sending, start } from "./support.ts"
 const { dayMillis, hourMillis } = SendLimits
 
 describe("a request to an account", () => {
-  it.effect("is refused as a whole, and changes nothing then", () =>
+  it.effect("[platform 9.7] is refused as a whole, and changes nothing then", () =>
     Effect.gen(function* () {
       const { admit, accountState, senderState, stateOf, suppression } = yield* begun()
       yield* suppression({ _tag: "Suppress", address: "No@two.test", reason: "manual" })
@@ -35,7 +35,7 @@ describe("a request to an account", () => {
     }).pipe(onEngine)
   )
 
-  it.effect("is of a verified domain, or of a verified address", () =>
+  it.effect("[platform 9.5] is of a verified domain, or of a verified address", () =>
     Effect.gen(function* () {
       const { admit, sender, stateOf } = yield* begun()
       yield* sender({ _tag: "Verify" }, "eve@three.test")

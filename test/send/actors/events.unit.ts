@@ -59,8 +59,8 @@ const sentEmail = Effect.fnUntraced(function* (mode: "live" | "test" = "live") {
   return all
 })
 
-describe("an email's events", () => {
-  it.effect("tell each step once, with what the first report of it said", () =>
+describe("[send 3.2] an email's events", () => {
+  it.effect("[platform 5.2] tell each step once, with what the first report of it said", () =>
     telling((told) =>
       Effect.gen(function* () {
         const { report } = yield* sentEmail()
@@ -85,7 +85,7 @@ describe("an email's events", () => {
     )
   )
 
-  it.effect("are one of a bounce and of a complaint for each recipient, of which the email counts one", () =>
+  it.effect("[platform 5.2] are one of a bounce and of a complaint for each recipient; the email counts one", () =>
     telling((told) =>
       Effect.gen(function* () {
         const { report, senderState, stateOf } = yield* sentEmail("test")
@@ -170,7 +170,7 @@ describe("an email's events", () => {
 })
 
 describe("the events of accounts and senders", () => {
-  it.effect("tell a pause once, whatever pulled the trigger", () =>
+  it.effect("[platform 5.2] tell a pause once, whatever pulled the trigger", () =>
     telling((told) =>
       Effect.gen(function* () {
         const { account, admit, dispatch } = yield* begun()
@@ -194,7 +194,7 @@ describe("the events of accounts and senders", () => {
     )
   )
 
-  it.effect("tell the promotions of both, by wakes", () =>
+  it.effect("[platform 5.2] tell the promotions of both, by wakes", () =>
     telling((told) =>
       Effect.gen(function* () {
         const { account, admit, dispatch, report } = yield* begun()

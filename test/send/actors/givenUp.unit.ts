@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Admission } from "../../../src/send/index.ts"
 
 describe("a bounce that does not count", () => {
-  it.effect("pauses no account and suppresses nobody, and one that counts does so after it", () =>
+  it.effect("[handoff 6] pauses no account and suppresses nobody, and one that counts does so after it", () =>
     Effect.gen(function* () {
       const { dispatch, report, send, verify } = yield* Admission
       yield* verify("ann", "good.test")

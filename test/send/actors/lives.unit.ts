@@ -70,7 +70,7 @@ describe("accepted mail", () => {
     }).pipe(onEngine)
   )
 
-  it.effect("waits while its account is paused, and goes when the pause is lifted", () =>
+  it.effect("[platform 9.6] waits while its account is paused, and goes when the pause is lifted", () =>
     Effect.gen(function* () {
       const { account, accountState, admit, dispatch, report, sender, senderState, stateOf } = yield* begun()
       yield* sender({ _tag: "SetDailyCap", cap: 3 })
@@ -109,7 +109,7 @@ describe("accepted mail", () => {
 })
 
 describe("a sender", () => {
-  it.effect("lets go at once what a raised cap takes, also between the steps of a release", () =>
+  it.effect("[platform 9.6] lets go at once what a raised cap takes, also between the steps of a release", () =>
     Effect.gen(function* () {
       const { admit, sender, senderState } = yield* begun()
       yield* sender({ _tag: "SetDailyCap", cap: 2 })
@@ -122,7 +122,7 @@ describe("a sender", () => {
     }).pipe(onEngine)
   )
 
-  it.effect("that was removed keeps its count for 30 days", () =>
+  it.effect("[platform 9.6] that was removed keeps its count for 30 days", () =>
     Effect.gen(function* () {
       const { admit, sender, senderState } = yield* begun()
       yield* admit(email("a"))
@@ -162,7 +162,7 @@ describe("an account", () => {
 })
 
 describe("the two accounts of an organization", () => {
-  it.effect("share what an operator sets as limits, from the next decision, and neither risk nor counts", () =>
+  it.effect("[platform 9.9] share what an operator sets as limits from the next decision, no risk or counts", () =>
     Effect.gen(function* () {
       const [live, test] = [yield* begun("live"), yield* begun("test")]
       const custom = { emailsPerMonth: 2, probation: { emailsPerHour: 7, emailsPerDay: 8, domainsPerHour: 9 } }
@@ -181,7 +181,7 @@ describe("the two accounts of an organization", () => {
 })
 
 describe("a suppression list", () => {
-  it.effect("takes in whose mail bounced for good and who complained, once, and not who refused for reputation", () =>
+  it.effect("[platform 9.15] takes in who bounced for good or complained, once, not who refused for reputation", () =>
     Effect.gen(function* () {
       const { admit, dispatch, report, suppression } = yield* begun()
       const recipients = ["bounce@two.test", "complain@two.test", "refuse@two.test"]

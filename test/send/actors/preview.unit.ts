@@ -14,7 +14,7 @@ const command = (tag: "Preview" | "Admit", asked: ReadonlyArray<AdmitEmail>) => 
 })
 
 describe("a preview", () => {
-  it.effect("says what the request would come to, and changes nothing", () =>
+  it.effect("[send 3.1] says what the request would come to, and changes nothing", () =>
     Effect.gen(function* () {
       const { accountState, admit, senderState, stateOf } = yield* begun()
       const engine = yield* Engine
@@ -32,7 +32,7 @@ describe("a preview", () => {
     }).pipe(onEngine)
   )
 
-  it.effect("under an idempotency key leaves the key free, and answers what was accepted under it", () =>
+  it.effect("[send 3.1] under an idempotency key leaves the key free, and answers what was accepted under it", () =>
     Effect.gen(function* () {
       yield* begun()
       const engine = yield* Engine

@@ -8,7 +8,7 @@ const own = { senderDomain: "mail.own.co.uk", subject: "Hello" }
 const ofHtml = (html: string) => riskySignalsOf({ ...own, html })
 const ofText = (text: string) => riskySignalsOf({ ...own, text })
 
-describe("a link to another domain", () => {
+describe("[platform 9.4] a link to another domain", () => {
   it.each([
     `<a href="https://evil.com/login">x</a>`,
     `<a href='http://evil.com'>x</a>`,
@@ -127,7 +127,7 @@ describe("a link to another domain", () => {
   })
 })
 
-describe("a shortened link", () => {
+describe("[platform 9.4] a shortened link", () => {
   it.each([...shorteners])("of %s counts beside the foreign one", (host) => {
     expect(ofText(`https://${host}/Ab3`)).toEqual(["foreign_link", "shortened_link"])
     expect(ofHtml(`<a href="//www.${host.toUpperCase()}/Ab3">x</a>`)).toEqual(["foreign_link", "shortened_link"])
@@ -145,7 +145,7 @@ describe("a shortened link", () => {
 })
 
 describe("an email", () => {
-  it("has each signal once, however often and wherever its cause is", () => {
+  it("[send 2.8] has each signal once, however often and wherever its cause is", () => {
     const links = "https://bit.ly/1 https://evil.com https://tinyurl.com/2"
     const content = { ...own, subject: `Verify your account ${links}`, text: links, html: `<p>${links}</p>` }
     expect(riskySignalsOf(content)).toEqual(riskySignals)

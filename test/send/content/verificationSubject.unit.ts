@@ -88,7 +88,7 @@ const misses = [
 
 const signalsOf = (subject: string) => riskySignalsOf({ senderDomain: "own.com", subject })
 
-describe("a subject", () => {
+describe("[platform 9.4] a subject", () => {
   it.each(hits)("is in the manner of a verification: %s", (subject) => {
     expect(signalsOf(subject)).toEqual(["verification_subject"])
   })

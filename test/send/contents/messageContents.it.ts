@@ -157,7 +157,7 @@ describe("durable contents", () => {
       assert.deepStrictEqual(yield* contents.read("org_a", [gone!, anew!]), [null, messageOf("anew")])
     }))
 
-  test("that outlive their stream are read from the copy, and erased a week after the end", ({ server, sql }) =>
+  test("[handoff 1] that outlive their stream are read from the copy, and erased a week later", ({ server, sql }) =>
     Effect.gen(function* () {
       const { contents } = yield* processOn(server, sql)
       const [held, queued, young] = yield* writtenTo(contents, "org_a", ["held", "queued", "young"].map(messageOf))

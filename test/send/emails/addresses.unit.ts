@@ -77,7 +77,7 @@ const pieces = ["a", "B1", "ä", "😀", " ", ".", '"x, y"', "@", "<", '"', "\\"
 const Pieces = Schema.Array(Schema.Literals(pieces)).check(Schema.isMaxLength(4))
 const Domain = Schema.Literals(["b.com", "two.test", "mail.one.co.uk", "b", "b..com"])
 
-describe("an address that is read", () => {
+describe("[platform 9.10] an address that is read", () => {
   let count = 0
 
   property.prop(

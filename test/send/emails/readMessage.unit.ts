@@ -82,7 +82,7 @@ describe("an email", () => {
     expect(read({ text: "https://bit.ly/3x" }).signals).toEqual(["foreign_link", "shortened_link"])
   })
 
-  it("may have a subject of 500 characters, whatever they take", () => {
+  it("[platform 9.10] may have a subject of 500 characters, whatever they take", () => {
     expect(read({ subject: "😀".repeat(500) }).message.subject).toHaveLength(1_000)
     expect(faultOf({ subject: "😀".repeat(501) })).toContain("at most 500 characters")
   })
@@ -158,7 +158,7 @@ describe("an email", () => {
     ["a time without a zone", { scheduled_at: "2026-03-01T14:00:00" }, "ISO 8601"],
     ["words for a time", { scheduled_at: "in 1 hour" }, "ISO 8601"],
     ["a time more than 30 days ahead", { scheduled_at: "2026-03-31T12:00:01Z" }, "at most 30 days"]
-  ])("is refused with %s", (_, more, told) => {
+  ])("[platform 9.10] is refused with %s", (_, more, told) => {
     expect(faultOf(more)).toContain(told)
   })
 

@@ -54,7 +54,7 @@ const complaints: ReadonlyArray<readonly [file: string, expected: object]> = [
   ["arf-21", { type: "abuse", isComplaint: true, recipients: ["kijitora@example.org"], sourceIp: "198.51.100.224" }]
 ]
 
-describe("the corpus", () => {
+describe("[send 2.9] the corpus", () => {
   const ends = [
     ["LF", "\n"],
     ["CRLF", "\r\n"],

@@ -15,7 +15,7 @@ const runs = { arbitrary: { runs: 200 } }
 
 const tokenOf = (address: string): string => address.slice("bounce+".length, address.lastIndexOf("@"))
 
-describe("a return path", () => {
+describe("[send 2.10] a return path", () => {
   it.prop(
     "names the email and the recipient, however mail systems write it",
     [Schema.Union([Text, Uuid]), Index],

@@ -53,7 +53,7 @@ layer(shared, { excludeTestServices: true, timeout: patienceMillis })("an accept
     })
   )
 
-  it.effect.each(["delivered", "bounced", "complained"] as const)("of a test key to %s@simulator.invalid is", (what) =>
+  it.effect.each(["delivered", "bounced", "complained"] as const)("[handoff 2.6] to %s@simulator.invalid is", (what) =>
     Effect.gen(function* () {
       const { organization, running } = yield* fresh
       const [sent] = yield* running.send(organization, [messageTo([`${what}+label@simulator.invalid`])], {
@@ -63,7 +63,7 @@ layer(shared, { excludeTestServices: true, timeout: patienceMillis })("an accept
     })
   )
 
-  it.effect("of a live key knows no simulator", () =>
+  it.effect("[handoff 2.6] of a live key knows no simulator", () =>
     Effect.gen(function* () {
       const { organization, running } = yield* fresh
       const [sent] = yield* running.send(organization, [messageTo(["bounced@simulator.invalid"])])
@@ -171,7 +171,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     return { admission, goes, organization, relay, running, taken, untilWaiting }
   })
 
-  it.effect("mail waits, can be taken back, and is looked at again by the account before it goes", () =>
+  it.effect("[handoff 2] mail waits, can be taken back, and is looked at again by the account before it goes", () =>
     Effect.gen(function* () {
       const { admission, goes, organization, relay, running, taken, untilWaiting } = yield* freshSlow
       yield* goes
@@ -195,7 +195,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
-  it.effect("a pause keeps what waits, the contact hears of it once, and the lift lets it go", () =>
+  it.effect("[handoff 4] a pause keeps what waits, the contact hears of it once, and the lift lets it go", () =>
     Effect.gen(function* () {
       const { admission, goes, organization, relay, running, taken, untilWaiting } = yield* freshSlow
       const [first] = yield* running.send(organization, [messageTo(["bob@two.test"])])
@@ -246,7 +246,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
-  it.effect("the contact hears of a paused endpoint, and not of one that was named for a test", () =>
+  it.effect("[handoff 4] the contact hears of a paused endpoint, and not of one that was named for a test", () =>
     Effect.gen(function* () {
       const { organization, running, taken, untilWaiting } = yield* freshSlow
       const pause = (key: string, endpoint: string) => running.engine.ask(Pauser, { organization, key }, { endpoint })
@@ -278,7 +278,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
-  it.effect("a failure for now is tried again later, one for good is the end", () =>
+  it.effect("[handoff 2] a failure for now is tried again later, one for good is the end", () =>
     Effect.gen(function* () {
       const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
       relay.answers.push({ _tag: "Temporary", code: "4.2.0", reason: "later" })
@@ -345,7 +345,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
-  it.effect("an attachment that cannot be had is the end, and no bounce", () =>
+  it.effect("[handoff 2.4] an attachment that cannot be had is the end, and no bounce", () =>
     Effect.gen(function* () {
       const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
       relay.answers.push({ _tag: "Failed", kind: "attachment", reason: "404" })
@@ -375,7 +375,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
-  it.effect("what nothing could take is no attempt", () =>
+  it.effect("[handoff 2] what nothing could take is no attempt", () =>
     Effect.gen(function* () {
       const { organization, relay, running, untilWaiting } = yield* freshSlow
       relay.answers.push(...Array.from({ length: 3 }, () => ({ _tag: "Waits", reason: "busy" }) as const))
@@ -386,7 +386,7 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
-  it.effect("mail that nobody takes for 72 hours has failed", () =>
+  it.effect("[handoff 2] mail that nobody takes for 72 hours has failed", () =>
     Effect.gen(function* () {
       const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
       relay.answers.push({ _tag: "Temporary", code: "4.2.0", reason: "later" })

@@ -48,7 +48,7 @@ const verified = async (tenant: Tenant, name: string) => {
 }
 
 describe("a domain", () => {
-  it("sends once its records are there", async () => {
+  it("[platform 9.13] sends once its records are there", async () => {
     const tenant = await platform().tenant()
     const domain = await added(tenant, "first.example")
     expect(domain).toMatchObject({
@@ -120,7 +120,7 @@ describe("a domain", () => {
       .toBe("verified")
   })
 
-  it("is two organizations' with a token, a key and a standing of each", async () => {
+  it("[platform 9.13] is two organizations' with a token, a key and a standing of each", async () => {
     const [one, other] = [await platform().tenant(), await platform().tenant()]
     const first = await verified(one, "shared.example")
     const second = await added(other, "shared.example")
@@ -133,7 +133,7 @@ describe("a domain", () => {
     expect((await other.live("GET", `/v1/send/domains/${first.id}`)).status).toBe(404)
   })
 
-  it("of a test key is verified at once, and seen by test keys alone", async () => {
+  it("[platform 2.6] of a test key is verified at once, and seen by test keys alone", async () => {
     const { admitted, live, test } = await platform().tenant()
     const { body, status } = await test("POST", "/v1/send/domains", { domain: "anything.example", region: "eu-west-1" })
     expect([status, body.status, body.region]).toEqual([201, "verified", "eu-west-1"])
@@ -200,7 +200,7 @@ describe("a domain", () => {
     expect(rotated.body.records[1].name).not.toBe(body.records[1].name)
   })
 
-  it("is kept in lower case and punycode, once", async () => {
+  it("[platform 9.13] is kept in lower case and punycode, once", async () => {
     const tenant = await platform().tenant()
     expect((await added(tenant, "Bücher.EXAMPLE")).name).toBe("xn--bcher-kva.example")
     const again = await tenant.live("POST", "/v1/send/domains", { name: "xn--bcher-kva.example." })
@@ -219,7 +219,7 @@ describe("a domain", () => {
     expect([other.status, other.body.error.code]).toEqual([409, "idempotency_conflict"])
   })
 
-  it("is deleted with its sender, but not while mail waits", async () => {
+  it("[platform 9.13] is deleted with its sender, but not while mail waits", async () => {
     const tenant = await platform().tenant()
     const domain = await verified(tenant, "goes.example")
     const target = { organization: tenant.organization, key: senderKey("live", "goes.example") }
@@ -247,7 +247,7 @@ describe("a domain", () => {
     expect((await tenant.live("DELETE", `/v1/send/domains/${domain.id}`)).status).toBe(404)
   })
 
-  it("that speaks for a higher risk raises its account's", async () => {
+  it("[platform 9.8] that speaks for a higher risk raises its account's", async () => {
     const { live } = await platform().tenant()
     const before = (await live("GET", "/v1/send/tenants")).body.caps.emailsPerHour.limit
     // Nobody takes its mail.

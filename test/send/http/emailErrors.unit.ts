@@ -54,7 +54,7 @@ describe("a request to send is answered", () => {
     })
   )
 
-  it.effect("503 where nobody knows, with the way to repeat", () =>
+  it.effect("[platform 9.10] 503 where nobody knows, with the way to repeat", () =>
     Effect.gen(function* () {
       expect(yield* answerTo(new OutcomeUnknown({ partition: 0 }))).toMatchObject({
         code: "unavailable",

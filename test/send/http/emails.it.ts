@@ -69,7 +69,7 @@ describe("an email", () => {
     ])
   })
 
-  it("that waits is taken back, once", async () => {
+  it("[platform 9.12] that waits is taken back, once", async () => {
     const { ask, sent } = await platform().account()
     for (const more of [{}, { scheduled_at: inAnHour() }]) {
       const id = await sent(more)
@@ -84,7 +84,7 @@ describe("an email", () => {
     }
   })
 
-  it("that is scheduled gets another time, at most 30 days ahead", async () => {
+  it("[platform 9.12] that is scheduled gets another time, at most 30 days ahead", async () => {
     const { ask, sent } = await platform().account()
     const id = await sent({ scheduled_at: inAnHour() })
     const at = new Date(Date.now() + 2 * 3_600_000).toISOString()
@@ -101,7 +101,7 @@ describe("an email", () => {
 })
 
 describe("the list of emails", () => {
-  it("is in pages, newest first, by cursor and by emails", async () => {
+  it("[platform 9.11] is in pages, newest first, by cursor and by emails", async () => {
     const { ask, sent } = await platform().account()
     for (let number = 1; number <= 5; number++) await sent({ subject: `${number}` })
     const page = async (parameters: string) => (await ask("GET", `${emails}?${parameters}`)).body as Page
@@ -166,7 +166,7 @@ it("an account begins with its organization's risk", async () => {
   expect([answer.status, answer.body]).toMatchObject([429, { error: { limit: 20 } }])
 })
 
-it("an account of an older organization begins with the plan of its row", async () => {
+it("[platform 2.2] an account of an older organization begins with the plan of its row", async () => {
   const { organization, sent } = await platform().account({ isOld: true, plan: "pro" })
   await sent()
   const account = await Effect.runPromise(platform().engine.state(SendAccount, { organization, key: "live" }))

@@ -48,7 +48,7 @@ const suppressed = async ({ ask }: Account): Promise<ReadonlyArray<string>> => {
 }
 
 describe("feedback", () => {
-  it("reaches the email, the suppression list and whoever sends there next, once", async () => {
+  it("[platform 9.17] reaches the email, the suppression list and whoever sends there next, once", async () => {
     const account = await platform().account()
     const site = await account.site()
     const id = await handedOver(account, ["bob@two.test", "cara@two.test"])

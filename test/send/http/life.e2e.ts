@@ -146,7 +146,7 @@ const meetsCap = async ({ ask, mails }: Account, expected: object): Promise<void
 }
 
 describe("an account's life", { timeout: patienceMillis }, () => {
-  it("leads from probation with its caps by clean days to trusted", async () => {
+  it("[platform 9.3] leads from probation with its caps by clean days to trusted", async () => {
     const account = await made("clean", "live")
     const { event, reaches, send, sender, standing, stateOf } = account
     const begun = await standing()
@@ -190,7 +190,7 @@ describe("an account's life", { timeout: patienceMillis }, () => {
     await reaches("trusted")
   })
 
-  it("goes on in probation where a window was not clean", async () => {
+  it("[platform 9.3] goes on in probation where a window was not clean", async () => {
     const { reaches, send, standing, stateOf } = await made("unclean", "test")
     const endsAt = Date.parse((await standing()).probationEndsAt as string)
     await move(endsAt - 10 * hourMillis - (await move(0)))
@@ -204,7 +204,7 @@ describe("an account's life", { timeout: patienceMillis }, () => {
     await reaches("established")
   })
 
-  it("shows what its emails said for seven days after their end, and their room counts until then", async () => {
+  it("[platform 9.11] shows what its emails said for seven days after their end, and their room counts until then", async () => {
     const { done, send, stateOf } = await made("forgetful", "test")
     const [sent] = await send(1)
     await until(async () => (await stateOf(sent!.id)) === "delivered")
@@ -218,7 +218,7 @@ describe("an account's life", { timeout: patienceMillis }, () => {
     expect([await text(), await storage()]).toEqual([null, 0])
   })
 
-  it("has mail over a sender's daily cap held until the next day", async () => {
+  it("[platform 9.6] has mail over a sender's daily cap held until the next day", async () => {
     const { organization, send, sender, stateOf } = await made("holding", "live")
     await widen(organization)
     const [first, second] = [await send(100), await send(100)]
@@ -345,7 +345,7 @@ describe("a pause", { timeout: patienceMillis }, () => {
     ]
   ]
 
-  it.each(triggers)("for %s holds what waits until it is lifted, and probation begins again", async (reason, pull) => {
+  it.each(triggers)("[platform 9.4] for %s holds what waits until it is lifted", async (reason, pull) => {
     const account = await made(`paused-${reason.replace("_", "-")}`, "live")
     const { ask, done, event, mails, organization, reaches, send, stateOf } = account
     const scheduledAt = new Date((await move(0)) + 5 * hourMillis).toISOString()

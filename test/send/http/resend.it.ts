@@ -23,7 +23,7 @@ const dataOf = <A>({ data, error }: { readonly data: A | null; readonly error: u
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
 describe("the resend package", () => {
-  it("sends an email with everything it can say, and gets it back", async () => {
+  it("[platform 9.10] sends an email with everything it can say, and gets it back", async () => {
     const { resend } = await account()
     const { id } = dataOf(
       await resend.emails.send({
@@ -62,7 +62,7 @@ describe("the resend package", () => {
     expect(Number.isNaN(Date.parse(email.created_at))).toBe(false)
   })
 
-  it("sends a batch", async () => {
+  it("[platform 9.10] sends a batch", async () => {
     const { resend } = await account()
     const { data } = dataOf(await resend.batch.send([mail, { ...mail, subject: "Second" }]))
     expect(data).toHaveLength(2)
@@ -150,7 +150,7 @@ describe("the resend package is told by name", () => {
     })
   })
 
-  it("that its rate is used up, and for how long", async () => {
+  it("[platform 9.10] that its rate is used up, and for how long", async () => {
     const over = await inOneWindow(minuteMillis, async () => {
       const { limits, resend } = await account()
       await limits({ requestsPerMinute: 1 })

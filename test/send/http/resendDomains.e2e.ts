@@ -11,7 +11,7 @@ const clientOf = async (mode: "live" | "test") => {
 }
 
 describe("the resend package", () => {
-  it("adds, reads, verifies, lists and removes domains", async () => {
+  it("[platform 9.13] adds, reads, verifies, lists and removes domains", async () => {
     const { domains } = await clientOf("live")
     platform().names.answer("resend.example", { addresses: ["192.0.2.1"] })
     const { data: made, error } = await domains.create({ name: "resend.example", region: "eu-west-1" })
@@ -30,7 +30,7 @@ describe("the resend package", () => {
     expect((await domains.get(made!.id)).error).toMatchObject({ name: "not_found", statusCode: 404 })
   })
 
-  it("is told which of its options there are not", async () => {
+  it("[platform 9.13] is told which of its options there are not", async () => {
     const { domains } = await clientOf("test")
     const { error } = await domains.create({ name: "resend.example", openTracking: true })
     expect(error).toMatchObject({

@@ -13,7 +13,7 @@ const send = "/v1/send/emails/send"
 const batch = "/v1/send/emails/batch"
 
 describe("a request to send", () => {
-  it("is accepted, and the email can be read at once", async () => {
+  it("[platform 9.10] is accepted, and the email can be read at once", async () => {
     const { ask } = await platform().account()
     const answer = await ask("POST", send, mail)
     expect(answer.status).toBe(202)
@@ -39,7 +39,7 @@ describe("a request to send", () => {
     })
   })
 
-  it("says how many requests the key has left, and nothing of the platform's rate", async () => {
+  it("[platform 9.10] says how many requests the key has left, and nothing of the platform's rate", async () => {
     const seen = await inOneWindow(minuteMillis, async () => {
       const { ask, limits } = await platform().account({ plan: "hobby" })
       await limits({ requestsPerMinute: 3 })
@@ -60,7 +60,7 @@ describe("a request to send", () => {
     ])
   })
 
-  it("counts for its key alone, and a batch once", async () => {
+  it("[platform 9.10] counts for its key alone, and a batch once", async () => {
     const { ask, limits, newKey } = await platform().account()
     await limits({ requestsPerMinute: 2 })
     const other = askAt(platform().url, await newKey())
@@ -89,7 +89,7 @@ describe("a request to send", () => {
     expect(other.headers.get("x-ratelimit-remaining")).not.toBeNull()
   })
 
-  it("answers recipients that are left out, and an email without any other is suppressed", async () => {
+  it("[platform 9.10] answers recipients that are left out, and an email without any other is suppressed", async () => {
     const { ask, suppress } = await platform().account()
     await suppress("bob@two.test")
     const some = await ask("POST", send, { ...mail, to: ["Bob <Bob@two.test>", "cara@two.test"] })
@@ -97,7 +97,7 @@ describe("a request to send", () => {
     expect((await ask("POST", send, mail)).body).toMatchObject({ state: "suppressed", suppressed: ["bob@two.test"] })
   })
 
-  it("of several emails is answered in their order", async () => {
+  it("[platform 9.10] of several emails is answered in their order", async () => {
     const { ask } = await platform().account()
     const at = new Date(Date.now() + 3_600_000).toISOString()
     const answer = await ask("POST", batch, [mail, { ...mail, scheduled_at: at }])
@@ -110,7 +110,7 @@ describe("a request to send", () => {
     })
   })
 
-  it("over the sender's daily cap is held, with the midnight at which it fits", async () => {
+  it("[platform 9.6] over the sender's daily cap is held, with the midnight at which it fits", async () => {
     const over = await inOneWindow(dayMillis, async () => {
       const { ask, limits } = await platform().account()
       await limits({ probation: { emailsPerHour: 1_000, emailsPerDay: 1_000, domainsPerHour: 10 } })
@@ -139,7 +139,7 @@ describe("a request is refused", () => {
     ])
   })
 
-  it("where sending is paused", async () => {
+  it("[platform 9.7] where sending is paused", async () => {
     const { ask, tell, sent } = await platform().account()
     const risky = { subject: "Verify your account", text: "https://bit.ly/3x" }
     await sent(risky)
@@ -150,7 +150,7 @@ describe("a request is refused", () => {
     expect(Object.keys(errorOf(answer.body))).toEqual(["code", "message"])
   })
 
-  it("where the month is used up, and waiting is not offered", async () => {
+  it("[platform 9.1, 9.7] where the month is used up, and waiting is not offered", async () => {
     const { ask, limits } = await platform().account()
     await limits({ emailsPerMonth: 2 })
     const answer = await ask("POST", batch, [mail, mail, mail])
@@ -168,7 +168,7 @@ describe("a request is refused", () => {
     expect(answer.headers.has("retry-after")).toBe(false)
   })
 
-  it("where a cap of the probation is crossed, with the time after which it passes", async () => {
+  it("[platform 9.7] where a cap of the probation is crossed, with the time after which it passes", async () => {
     const { ask } = await platform().account()
     expect(
       (
@@ -194,7 +194,7 @@ describe("a request is refused", () => {
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(3_500)
   })
 
-  it("in the fields that clients of Resend's API read, for those alone", async () => {
+  it("[platform 1.4] in the fields that clients of Resend's API read, for those alone", async () => {
     const { ask } = await platform().account({ verified: false })
     const flat = await ask("POST", send, mail, { "user-agent": "resend-node:6.38.0" })
     expect(flat.body).toMatchObject({
@@ -206,7 +206,7 @@ describe("a request is refused", () => {
     expect(Object.keys((await ask("POST", send, mail)).body as object)).toEqual(["error"])
   })
 
-  it("where its body is larger than 241,664 bytes, on both ways", async () => {
+  it("[platform 9.10] where its body is larger than 241,664 bytes, on both ways", async () => {
     const { ask } = await platform().account()
     const text = "x".repeat(241_664)
     const answer = await ask("POST", send, { ...mail, text })
@@ -231,7 +231,7 @@ describe("a request is refused", () => {
     expect((await ask("POST", batch, [mail], { "x-batch-validation": "strict" })).status).toBe(202)
   })
 
-  it("whole where one email of a batch is at fault, which it names", async () => {
+  it("[platform 9.10] whole where one email of a batch is at fault, which it names", async () => {
     const { ask } = await platform().account()
     const answer = await ask("POST", batch, [mail, { ...mail, to: [] }])
     expect([answer.status, errorOf(answer.body).message]).toEqual([
@@ -242,7 +242,7 @@ describe("a request is refused", () => {
       expect((await ask("POST", batch, body)).status).toBe(400)
   })
 
-  it("where a live key sends to the simulator", async () => {
+  it("[platform 9.10] where a live key sends to the simulator", async () => {
     const live = await platform().account()
     const test = await platform().account({ mode: "test" })
     const body = { ...mail, to: "bounced+1@simulator.invalid" }
@@ -252,7 +252,7 @@ describe("a request is refused", () => {
 })
 
 describe("a repeat under an Idempotency-Key", () => {
-  it("has the first answer, and is accepted once", async () => {
+  it("[platform 9.10] has the first answer, and is accepted once", async () => {
     const { ask, limits } = await platform().account()
     const key = { "idempotency-key": "a key, with signs" }
     const first = await ask("POST", send, mail, key)
@@ -273,7 +273,7 @@ describe("a repeat under an Idempotency-Key", () => {
     expect((await ask("POST", "/v1/send/emails", mail, { "idempotency-key": "2" })).body).toEqual(one.body)
   })
 
-  it("with another body is a conflict", async () => {
+  it("[platform 9.10] with another body is a conflict", async () => {
     const { ask } = await platform().account()
     const key = { "idempotency-key": "k" }
     await ask("POST", send, mail, key)
@@ -281,7 +281,7 @@ describe("a repeat under an Idempotency-Key", () => {
     expect([other.status, errorOf(other.body).code]).toEqual([409, "idempotency_conflict"])
   })
 
-  it("is another request in the other mode and in another organization", async () => {
+  it("[platform 9.10] is another request in the other mode and in another organization", async () => {
     const one = await platform().account()
     const other = await platform().account()
     const key = { "idempotency-key": "k" }
@@ -302,7 +302,7 @@ describe("a repeat under an Idempotency-Key", () => {
     expect([accepted.status, accepted.headers.get("idempotency-replayed")]).toEqual([202, null])
   })
 
-  it("is refused with a key that is too long or not printable", async () => {
+  it("[platform 9.10] is refused with a key that is too long or not printable", async () => {
     const { ask } = await platform().account()
     expect((await ask("POST", send, mail, { "idempotency-key": "x".repeat(255) })).status).toBe(202)
     expect((await ask("POST", send, mail, { "idempotency-key": "x".repeat(256) })).status).toBe(400)

@@ -45,7 +45,7 @@ const paused = async () => {
 }
 
 describe("an account", () => {
-  it("on probation tells every cap with what was used of it", async () => {
+  it("[platform 9.16] on probation tells every cap with what was used of it", async () => {
     const { admitted, live, test } = await platform().tenant()
     const before = await tenantOf(test)
     expect(before).toMatchObject({ mode: "test", plan: "hobby", trustStage: "probation" })
@@ -66,7 +66,7 @@ describe("an account", () => {
     expect((await tenantOf(live)).caps.emailsPerMonth.used).toBe(0)
   })
 
-  it("that is paused says since when and why, and a test key starts it anew", async () => {
+  it("[platform 9.16] that is paused says since when and why, and a test key starts it anew", async () => {
     const { admitted, test } = await paused()
     const before = await tenantOf(test)
     expect(before).toMatchObject({ trustStage: "sending_paused", pauseReason: "bounces" })
@@ -111,7 +111,7 @@ describe("an account", () => {
     await expect.poll(held, { timeout: patienceMillis }).toBe(0)
   })
 
-  it("of live keys is never started anew", async () => {
+  it("[platform 9.16] of live keys is never started anew", async () => {
     const { live } = await platform().tenant()
     const refused = await live("POST", "/v1/send/tenants/reset")
     expect([refused.status, refused.body.error.code]).toEqual([403, "forbidden"])

@@ -155,7 +155,7 @@ it("reports that were collected in a folder count once, however often they are i
   }
 })
 
-it("a signal of another mail system is told like any other report", async () => {
+it("[handoff 6.3] a signal of another mail system is told like any other report", async () => {
   const id = await send({ to: "fay@two.test" })
   await reaches(id, "sent")
   const [{ id: organization }] = await okJson(["orgs", "list"], { SLUICE_DATA_DIR: platform.dataDir })

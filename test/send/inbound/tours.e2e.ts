@@ -135,7 +135,7 @@ const fieldsOf = (value: unknown): unknown =>
 const tour = tourOf("A customer, from sign-up to invoice")
 const documented = (text: string): unknown => JSON.parse(tour.blocks.find((block) => block.startsWith(text)) ?? "null")
 
-it("a customer signs up, buys, sends up to the cap, hears of it, and gets an invoice", async () => {
+it("[platform 9.7] a customer signs up, buys, sends up to the cap, hears of it, and gets an invoice", async () => {
   environment = { ...environment, SLUICE_DATA_DIR: platform!.dataDir }
   const [, id] = /(org_\w+)/.exec(await bash(tour.blockWith("orgs create")))!
   environment = { ...environment, ORG: id! }
@@ -175,7 +175,7 @@ it("a customer signs up, buys, sends up to the cap, hears of it, and gets an inv
   expect((await readFile(join(folder, "invoice.pdf"))).subarray(0, 5).toString()).toBe("%PDF-")
 })
 
-it("the same customer looks a number up and has a text spoken", needing("espeak-ng"), async () => {
+it("[platform 2.5] the same customer looks a number up and has a text spoken", needing("espeak-ng"), async () => {
   environment = { ...environment, KEY: environment.OWNER! }
   const lookUp = tourOf("Events and webhooks").blockWith("/v1/telco/lookup").split("\n")[0]!
   expect(JSON.parse(await bash(lookUp))).toMatchObject({ tn: "2125560123", npa: "212" })

@@ -210,7 +210,7 @@ describe("a mail on the wire", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of a test key goes to the local mailbox alone", () =>
+  it.live("[handoff 2.6] of a test key goes to the local mailbox alone", () =>
     Effect.gen(function* () {
       const server = yield* startRelay()
       const { mailOf, mailbox, test } = yield* mailer(server)
@@ -246,7 +246,7 @@ describe("attachments by address", () => {
     (server) => Effect.sync(() => server.closeAllConnections()).pipe(Effect.andThen(Effect.sync(() => server.close())))
   )
 
-  it.live("are fetched when the mail is handed over, and say what becomes of it where they cannot be", () =>
+  it.live("[handoff 2.4] are fetched when the mail is handed over, which fails where they cannot be", () =>
     Effect.gen(function* () {
       const server = yield* startRelay()
       const address = (yield* files).address()

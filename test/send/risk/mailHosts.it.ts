@@ -42,7 +42,7 @@ describe("a domain", () => {
     })
   )
 
-  it.live.each([["failing"], ["refused"]] as const)("whose name server is %s has no signal", ([answer]) =>
+  it.live.each([["failing"], ["refused"]] as const)("[platform 9.8] has no signal, name server: %s", ([answer]) =>
     Effect.gen(function* () {
       const { ofDomain, server } = yield* starting
       server.answer("one.example", answer)

@@ -24,7 +24,7 @@ const ofSignUp = (email: string | null, more: Partial<SignUp> = {}) =>
 const ofDomain = (domain: string, options: Parameters<typeof signals>[0] = {}) =>
   Effect.flatMap(signals(options), (risk) => risk.ofDomain(domain, "org_1"))
 
-describe("a sign-up", () => {
+describe("[send 2.7] a sign-up", () => {
   it.effect.each([
     ["ann@gmail.com", ["free_address"]],
     ["Ann@GMAIL.com", ["free_address"]],
@@ -144,7 +144,7 @@ describe("a domain", () => {
 })
 
 describe("signals", () => {
-  it("make a higher risk, each alone", () => {
+  it("[platform 9.8] make a higher risk, each alone", () => {
     expect(riskOf([])).toBe("standard")
     for (const signal of [...signUpSignals, ...domainSignals]) expect(riskOf([signal])).toBe("higher")
   })

@@ -33,7 +33,7 @@ const eventOf = async (bytes: Uint8Array) => {
 }
 
 describe("a WAV file of espeak-ng", needing("espeak-ng"), () => {
-  it("has a header that is true, is no silence, and lasts as long as its words", async () => {
+  it("[platform 10.2] has a header that is true, is no silence, and lasts as long as its words", async () => {
     const one = await secondsOf({ text: sentence })
     // Nine words at 175 a minute are some three seconds.
     expect(one).toBeGreaterThan(1.5)
@@ -43,7 +43,7 @@ describe("a WAV file of espeak-ng", needing("espeak-ng"), () => {
     expect(more / one).toBeLessThan(12)
   })
 
-  it("is quicker or slower by the speed", async () => {
+  it("[platform 10.2] is quicker or slower by the speed", async () => {
     const one = await secondsOf({ text: ten })
     expect((await secondsOf({ text: ten, speed: 2 })) / one).toBeCloseTo(0.5, 1)
     expect((await secondsOf({ text: ten, speed: 0.5 })) / one).toBeGreaterThan(1.7)
@@ -122,7 +122,7 @@ describe("other formats", () => {
     })
   }
 
-  it("are listed as far as they can be made", needing("espeak-ng", "lame", "opusenc"), async () => {
+  it("[platform 10.4] are listed as far as they can be made", needing("espeak-ng", "lame", "opusenc"), async () => {
     expect((await server().ask("/v1/talk/formats")).json()).toStrictEqual({
       formats: [
         { id: "wav", contentType: "audio/wav" },
@@ -138,7 +138,7 @@ describe("voices of espeak-ng", needing("espeak-ng"), () => {
     ((await server().ask("/v1/talk/voices")).json() as { readonly voices: ReadonlyArray<{ readonly id: string }> })
       .voices
 
-  it("are listed with id, name, language and gender", async () => {
+  it("[platform 10.3] are listed with id, name, language and gender", async () => {
     const all = await voices()
     expect(all.length).toBeGreaterThan(50)
     expect(all).toContainEqual({ id: "en-us", name: "English (America)", language: "en-us", gender: "male" })

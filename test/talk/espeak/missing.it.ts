@@ -38,7 +38,7 @@ const isRunning = (pid: number): boolean => {
 const good = { text: "hello", voice: "en-us" }
 
 describe("espeak-ng", () => {
-  it("that is not installed is 503, with both choices named", async () => {
+  it("[platform 10.5] that is not installed is 503, with both choices named", async () => {
     for (const reply of [
       await server().speak(good),
       await server().ask("/v1/talk/voices"),

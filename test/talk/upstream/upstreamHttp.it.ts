@@ -60,7 +60,7 @@ const tag = Buffer.from("ID3\x04\0\0\0\0\0\x03abc", "latin1")
 const good = { text: "hello", voice: "alloy" }
 
 describe("a speech service", () => {
-  it("is asked as OpenAI's interface says, and its WAV file gets true lengths", async () => {
+  it("[platform 10.5] is asked as OpenAI's interface says, and its WAV file gets true lengths", async () => {
     asked = []
     answer = (response) => response.writeHead(200, { "content-type": "audio/wav" }).end(streamedWav())
     const { bytes, status } = await server().speak({ ...good, speed: 1.5 })

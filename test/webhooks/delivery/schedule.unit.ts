@@ -35,16 +35,16 @@ const given = (attempts: number, schedule: RetrySchedule = defaultSchedule) => (
 })
 
 describe("what an answer means", () => {
-  it("2xx is a success and nothing else is", () => {
+  it("[platform 7.4] 2xx is a success and nothing else is", () => {
     for (let status = 100; status < 600; status++) {
       const expected = status >= 200 && status < 300 ? "succeeded" : status === 410 ? "gone" : "failed"
       expect(classify(answered(status), now)).toEqual({ result: expected, status, retryAfterMillis: 0 })
     }
   })
-  it("a redirect is a failure", () => {
+  it("[platform 7.4] a redirect is a failure", () => {
     for (const status of [301, 302, 303, 307, 308]) given(1).when(answered(status)).thenIt("RetryAt")
   })
-  it("no answer is the status 0, also when the 15 s are over", () => {
+  it("[platform 7.4] no answer is the status 0, also when the 15 s are over", () => {
     expect(attemptTimeoutMillis).toBe(15_000)
     for (const attempt of [timedOut, noAnswer])
       expect(classify(attempt, now)).toEqual({ result: "failed", status: 0, retryAfterMillis: 0 })
@@ -58,14 +58,14 @@ describe("what an answer means", () => {
   })
 })
 
-describe("the schedule", () => {
+describe("[platform 7.4] the schedule", () => {
   it.each([
     [1, 5 * second],
     [2, 30 * second],
     [3, 2 * minute],
     [4, 15 * minute],
     [5, 1 * hour]
-  ])("behind attempt %d the next one waits %d ms, and up to a fifth longer", (attempts, delay) => {
+  ])("[platform 7.4] behind attempt %d the next one waits %d ms, and up to a fifth longer", (attempts, delay) => {
     given(attempts).when(answered(500), 0).thenRetryAfter(delay)
     given(attempts)
       .when(timedOut, 0.5)
@@ -87,7 +87,7 @@ describe("the schedule", () => {
   })
 })
 
-describe("Retry-After", () => {
+describe("[platform 7.4] Retry-After", () => {
   it.each([429, 503])("of a %d counts where it is later than the schedule", (status) => {
     given(1)
       .when(answered(status, "60"))
@@ -100,7 +100,7 @@ describe("Retry-After", () => {
       .when(answered(status, "0"))
       .thenRetryAfter(5 * second)
   })
-  it("counts for an hour and no longer", () => {
+  it("[platform 7.4] counts for an hour and no longer", () => {
     given(1).when(answered(503, "3600")).thenRetryAfter(hour)
     given(1).when(answered(503, "3601")).thenRetryAfter(hour)
     given(1)
@@ -154,9 +154,9 @@ describe("Retry-After", () => {
       .thenRetryAfter(5 * second))
 })
 
-describe("settings", () => {
+describe("[platform 7.4] settings", () => {
   const own: RetrySchedule = { delaysMillis: [10, 20], jitter: 1, maximumRetryAfterMillis: 50 }
-  it("give another schedule", () => {
+  it("[platform 7.4] give another schedule", () => {
     given(1, own).when(answered(500), 0.5).thenRetryAfter(15)
     given(2, own).when(answered(500), 0).thenRetryAfter(20)
     given(2, own).when(answered(503, "1"), 0).thenRetryAfter(50)
@@ -179,7 +179,7 @@ describe("settings", () => {
   })
 })
 
-describe("a delivery that the event log has outlived ends expired", () => {
+describe("[platform 7.1] a delivery that the event log has outlived ends expired", () => {
   it("not before", () => {
     expect(isExpired(now - 30 * 24 * hour, now)).toBe(false)
     expect(isExpired(now - 30 * 24 * hour - 1, now)).toBe(true)

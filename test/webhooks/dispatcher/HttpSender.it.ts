@@ -40,7 +40,7 @@ const listening = Effect.acquireRelease(
 )
 
 describe("the sender", () => {
-  it.live("connects to no address that is not public, by name or by number", () =>
+  it.live("[platform 6.9] connects to no address that is not public, by name or by number", () =>
     Effect.gen(function* () {
       const { count, port } = yield* listening
       const sender = yield* senderOf("public", (host) =>

@@ -45,7 +45,7 @@ const waitsOf = (log: ReadonlyArray<{ readonly at: number; readonly duration: nu
   log.slice(1).map(({ at }, index) => at - (log[index]!.at + log[index]!.duration))
 
 layer(shared, { excludeTestServices: true, timeout: patienceMillis })("a delivery", (it) => {
-  it.effect("is the event, signed, and its outcome is recorded", () =>
+  it.effect("[platform 7.2] is the event, signed, and its outcome is recorded", () =>
     Effect.gen(function* () {
       const { id, organization, path, receiver } = yield* fresh()
       receiver.answer(path, answering(201, {}, "thanks"))
@@ -214,7 +214,7 @@ layer(shared, { excludeTestServices: true, timeout: patienceMillis })("a deliver
     })
   )
 
-  it.effect("reads a bounded part of the answer and shows less", () =>
+  it.effect("[platform 7.4] reads a bounded part of the answer and shows less", () =>
     Effect.gen(function* () {
       const { id, organization, path, receiver } = yield* fresh()
       let closedAfter = 0

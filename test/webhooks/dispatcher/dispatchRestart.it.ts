@@ -69,7 +69,7 @@ const crashAtRecord = (
   })
 
 describe("a process", () => {
-  it.live("that dies between the answer and its record has the delivery attempted again, once", () =>
+  it.live("[platform 7.6] that dies between the answer and its record has the delivery attempted again, once", () =>
     Effect.gen(function* () {
       const receiver = yield* startReceiver
       const deployment = yield* deploy
@@ -239,7 +239,7 @@ describe("a process", () => {
     })
   )
 
-  it.live("ends deliveries that are older than the event log, also of a paused endpoint", () =>
+  it.live("[platform 7.1] ends deliveries that are older than the event log, also of a paused endpoint", () =>
     Effect.gen(function* () {
       const receiver = yield* startReceiver
       const deployment = yield* deploy

@@ -106,9 +106,9 @@ describe("consecutive_failures", () => {
   })
 })
 
-describe("the warning and the pause", () => {
+describe("[platform 7.5] the warning and the pause", () => {
   const data = { endpoint_id: endpointId, url, last_delivery_status: 503 }
-  it("come with the fifth and the tenth failure, each with its event, and with no other", () => {
+  it("[platform 5.2, 7.5] come with the fifth and the tenth failure, each with its event, and with no other", () => {
     for (let before = 0; before < 14; before++) {
       const { decision } = given(create, ...failures(before)).when(failure("next", 503))
       const expected =
@@ -178,7 +178,7 @@ describe("an unpause clears the failures", () => {
   })
 })
 
-describe("a pause and being Disabled are independent", () => {
+describe("[platform 6.4] a pause and being Disabled are independent", () => {
   it("disabling and enabling a paused endpoint leaves it paused", () => {
     expect(statusOf(given(...paused, disable).state)).toBe("disabled")
     given(...paused, disable)

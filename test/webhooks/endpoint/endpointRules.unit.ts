@@ -41,7 +41,7 @@ describe("a test event", () => {
     if (fact?._tag !== "TestRequested") throw new Error("no test was requested")
     return { decision, event: testEventOf(id, fact, noon) }
   }
-  it("is the documented event, under the id of the answer", () => {
+  it("[platform 5.2] is the documented event, under the id of the answer", () => {
     const { decision, event } = testOf(given(create).state)
     expect(Schema.decodeUnknownSync(Event)(JSON.parse(encodeEvent(event)))).toEqual(event)
     expect(event).toMatchObject({ type: "platform.test", service: "platform", livemode: false, createdAt: noon })
@@ -67,7 +67,7 @@ describe("a test event", () => {
       .when(requestTest)
       .thenRejected({ _tag: "EndpointDisabled" })
   })
-  it("counts as no failure, and neither does a retry by hand", () => {
+  it("[platform 7.5] counts as no failure, and neither does a retry by hand", () => {
     for (const origin of ["test", "retry"] as const) {
       given(create, ...failures(9))
         .when(failure("a", 500, origin))
@@ -111,14 +111,14 @@ describe("a rotation keeps one earlier secret", () => {
       .when(rotate("secret_2"), { now: noon + 5000 })
       .thenFacts()
   })
-  it("has bounds for overlapSeconds", () => {
+  it("[platform 6.8] has bounds for overlapSeconds", () => {
     given(create).when(rotate("secret_2", 604_800)).thenFacts("SecretRotated")
     for (const overlap of [-1, 604_801, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
       given(create).when(rotate("secret_2", overlap)).thenRejected({ _tag: "EndpointInvalid", field: "overlapSeconds" })
   })
 })
 
-describe("the bound of endpoints", () => {
+describe("[platform 6.1] the bound of endpoints", () => {
   it("the 50th is made, the 51st is not", () => {
     given().when(create, { others: 49 }).thenFacts("Created")
     given().when(create, { others: 50 }).thenRejected({ _tag: "TooManyEndpoints", maximum: 50 })

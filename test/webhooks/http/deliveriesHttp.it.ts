@@ -23,7 +23,7 @@ const attempt = (more: object = {}) => ({
 })
 
 describe("GET …/deliveries", () => {
-  it("lists an endpoint's deliveries, newest first, page by page, whatever day they are of", async () => {
+  it("[platform 7.7] lists an endpoint's deliveries, newest first, page by page, whatever day they are of", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const now = Date.now()
     const ids: Array<string> = []
@@ -137,7 +137,7 @@ describe("GET …/deliveries", () => {
 describe("GET …/deliveries?status=…", () => {
   const statuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as const
 
-  it("lists those of one status, newest first, page by page", async () => {
+  it("[platform 7.1] lists those of one status, newest first, page by page", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const now = Date.now()
     const ids = new Map<string, Array<string>>(statuses.map((status) => [status, []]))
@@ -205,7 +205,7 @@ describe("GET …/deliveries?status=…", () => {
 })
 
 describe("GET …/skipped", () => {
-  it("lists the events that happened while it was Paused or Disabled, newest first", async () => {
+  it("[platform 6.4] lists the events that happened while it was Paused or Disabled, newest first", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const now = Date.now()
     const rows = [
@@ -235,7 +235,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     "succeeded",
     "expired",
     "cancelled"
-  ])("sends a delivery that is %s once more: 202, pending, one job beside first attempts", async (status) => {
+  ])("[platform 7.8] sends a delivery that is %s once more: 202, pending, one job beside first attempts", async (status) => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const eventId = newEventId()
     const eventCreatedAt = Date.now() - dayMillis
@@ -252,7 +252,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     ])
   })
 
-  it("409 while it is pending; of several at once one is done", async () => {
+  it("[platform 7.8] 409 while it is pending; of several at once one is done", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const id = await putDelivery(db(), { endpointId, organization })
     const replies = await Promise.all(Array.from({ length: 8 }, () => ask("POST", `${path}/deliveries/${id}/retry`)))
@@ -262,7 +262,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     expect(await jobsOf(db(), endpointId)).toHaveLength(1)
   })
 
-  it("409 when Disabled; while Paused it is done", async () => {
+  it("[platform 7.8] 409 when Disabled; while Paused it is done", async () => {
     const { ask, endpointId, failures, organization, path } = await withEndpoint()
     const id = await putDelivery(db(), { endpointId, organization })
     await ask("PATCH", path, { is_active: false })

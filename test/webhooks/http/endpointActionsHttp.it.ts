@@ -39,7 +39,7 @@ describe("POST /v1/webhooks/{id}/test", () => {
 })
 
 describe("POST /v1/webhooks/{id}/unpause", () => {
-  it("sets the counter to 0 and resumes", async () => {
+  it("[platform 6.6] sets the counter to 0 and resumes", async () => {
     const tenant = await platform().tenant()
     const id = await tenant.endpoint()
     await pause(tenant, id)
@@ -70,7 +70,7 @@ describe("POST /v1/webhooks/{id}/rotate-secret", () => {
     return reply.body as { readonly signing_secret: string; readonly previous_secret_expires_at: number | null }
   }
 
-  it("gives a new secret; the one before signs too for overlapSeconds, by default 86400", async () => {
+  it("[platform 6.8] gives a new secret; the one before signs too for overlapSeconds, by default 86400", async () => {
     const tenant = await platform().tenant()
     const id = await tenant.endpoint()
     for (const [body, seconds] of [

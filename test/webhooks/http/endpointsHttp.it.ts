@@ -11,7 +11,7 @@ const platform = useWebhookPlatform()
 const pause = (tenant: Tenant, id: string) => tenant.failures(id, 10)
 
 describe("POST /v1/webhooks", () => {
-  it("creates an endpoint: 201 with its secret, which is in this answer only", async () => {
+  it("[platform 6.2] creates an endpoint: 201 with its secret, which is in this answer only", async () => {
     const { ask } = await platform().tenant()
     const before = Date.now()
     const made = await ask("POST", "/v1/webhooks", {
@@ -44,7 +44,7 @@ describe("POST /v1/webhooks", () => {
     expect(JSON.stringify((await ask("GET", "/v1/webhooks")).body)).not.toContain(signing_secret)
   })
 
-  it("without url: 400 {error: 'url is required'}", async () => {
+  it("[platform 6.3] without url: 400 {error: 'url is required'}", async () => {
     const { ask } = await platform().tenant()
     for (const body of [{ enabled_events: ["*"] }, {}, { url: "", enabled_events: ["*"] }]) {
       const { body: error, status } = await ask("POST", "/v1/webhooks", body)
@@ -58,7 +58,7 @@ describe("POST /v1/webhooks", () => {
     "http://127.0.0.1:3000",
     "ftp://a.b/c",
     "hooks.com"
-  ])("with the url %s: 400 {error: 'Webhook URL must use HTTPS'}", async (url) => {
+  ])("[platform 6.3] with the url %s: 400 {error: 'Webhook URL must use HTTPS'}", async (url) => {
     const { ask } = await platform().tenant()
     const { body, status } = await ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] })
     expect({ status, body }).toStrictEqual({ status: 400, body: { error: "Webhook URL must use HTTPS" } })
@@ -81,7 +81,7 @@ describe("POST /v1/webhooks", () => {
     [{ enabled_events: ["*.completed"] }, "*.completed"],
     [{ description: 1 }, "description"],
     [{ description: "a".repeat(501) }, "500"]
-  ])("with %o: 400 invalid_request with a message about it", async (fields, part) => {
+  ])("[platform 6.3] with %o: 400 invalid_request with a message about it", async (fields, part) => {
     const { ask } = await platform().tenant()
     const { body, status } = await ask("POST", "/v1/webhooks", { url: hookUrl, enabled_events: ["*"], ...fields })
     expect({ status, body }).toStrictEqual({
@@ -114,7 +114,7 @@ describe("POST /v1/webhooks", () => {
     expect(reply.body).toStrictEqual({ error: "unsupported_media_type", message: expect.any(String) })
   })
 
-  it("refuses the 51st with 409, and a deleted one makes room", async () => {
+  it("[platform 6.3] refuses the 51st with 409, and a deleted one makes room", async () => {
     const { ask, endpoint } = await platform().tenant()
     const ids = await Promise.all(Array.from({ length: 50 }, () => endpoint()))
     const one = { url: hookUrl, enabled_events: ["*"] }
@@ -145,7 +145,7 @@ describe("keys and scopes", () => {
     ["POST", "/v1/webhooks/we_1/replay", "manage"]
   ] as const
 
-  it.each(requests)("%s %s needs platform:webhooks:%s", async (method, path, scope) => {
+  it.each(requests)("[platform 2.5] %s %s needs platform:webhooks:%s", async (method, path, scope) => {
     const tenant = await platform().tenant()
     const body = method === "POST" || method === "PATCH" ? {} : undefined
     const other = scope === "manage" ? "platform:webhooks:read" : "platform:webhooks:manage"
@@ -161,7 +161,7 @@ describe("keys and scopes", () => {
     }
   })
 
-  it("without a key, or with an unknown one: 401 with the document's body", async () => {
+  it("[platform 2.5] without a key, or with an unknown one: 401 with the document's body", async () => {
     for (const [method, path] of requests) {
       for (const headers of [{}, { authorization: "Bearer sk_live_nobodyNobodyNobody0001" }, { "x-api-key": "x" }]) {
         const response = await fetch(`${platform().url}${path}`, { method, headers: { ...headers } })
@@ -194,7 +194,7 @@ describe("GET /v1/webhooks", () => {
     expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: ids.map(listForm) })
   })
 
-  it("shows failures and the pause, and when and how the last delivery went", async () => {
+  it("[platform 6.1] shows failures and the pause, and when and how the last delivery went", async () => {
     const tenant = await platform().tenant()
     const id = await tenant.endpoint()
     await tenant.failures(id, 3)
@@ -210,7 +210,7 @@ describe("GET /v1/webhooks", () => {
     })
   })
 
-  it("an unknown endpoint is 404, an id that is none 400", async () => {
+  it("[platform 6.3] an unknown endpoint is 404, an id that is none 400", async () => {
     const { ask } = await platform().tenant()
     const unknown = await ask("GET", "/v1/webhooks/we_none")
     expect(unknown.status).toBe(404)
@@ -220,7 +220,7 @@ describe("GET /v1/webhooks", () => {
 })
 
 describe("PATCH /v1/webhooks/{id}", () => {
-  it("changes what is given and leaves the rest: url, enabled_events, description, is_active", async () => {
+  it("[platform 6.2] changes what is given and leaves the rest: url, enabled_events, description, is_active", async () => {
     const { ask, endpoint } = await platform().tenant()
     const id = await endpoint({ description: "one" })
     const path = `/v1/webhooks/${id}`
@@ -264,7 +264,7 @@ describe("PATCH /v1/webhooks/{id}", () => {
     expect((await ask("GET", path)).body).toStrictEqual(listForm(id))
   })
 
-  it("leaves a pause as it is when is_active changes", async () => {
+  it("[platform 6.2] leaves a pause as it is when is_active changes", async () => {
     const tenant = await platform().tenant()
     const id = await tenant.endpoint()
     await pause(tenant, id)

@@ -35,7 +35,7 @@ const secretsOf = async (endpointId: string) =>
   ).length
 
 describe("headers of an endpoint", () => {
-  it("are shown by name: in the answer that makes it, alone, in the list, and after a change", async () => {
+  it("[platform 6.10] are shown by name: in the answer that makes it, alone, in the list, and after a change", async () => {
     const { ask } = await platform().tenant()
     const made = await ask("POST", "/v1/webhooks", { ...newEndpoint, rate_limit: 20 })
     expect({ status: made.status, body: made.body }).toMatchObject({
@@ -50,7 +50,7 @@ describe("headers of an endpoint", () => {
     expect(await wholeDatabase()).not.toContain(value)
   })
 
-  it("are merged: what is not named stays, null removes one, null for all removes all", async () => {
+  it("[platform 6.10] are merged: what is not named stays, null removes one, null for all removes all", async () => {
     const { ask, endpoint } = await platform().tenant()
     const id = await endpoint({ headers: { "X-A": "1", "X-B": "2", "X-C": "3" } })
     const path = `/v1/webhooks/${id}`
@@ -64,7 +64,7 @@ describe("headers of an endpoint", () => {
     await expect.poll(() => secretsOf(id), { timeout: patienceMillis }).toBe(1)
   })
 
-  it("are all there after changes that come at once", async () => {
+  it("[platform 6.10] are all there after changes that come at once", async () => {
     const { ask, endpoint } = await platform().tenant()
     const path = `/v1/webhooks/${await endpoint()}`
     const names = ["X-1", "X-2", "X-3", "X-4"]
@@ -115,7 +115,7 @@ describe("headers of an endpoint", () => {
     expect(await secretsOf(id)).toBe(before)
   })
 
-  it("make another request under an Idempotency-Key, and its repeat shows no value", async () => {
+  it("[platform 6.10] make another request under an Idempotency-Key, and its repeat shows no value", async () => {
     const { ask } = await platform().tenant()
     const once = { "idempotency-key": "once" }
     const first = await ask("POST", "/v1/webhooks", newEndpoint, once)

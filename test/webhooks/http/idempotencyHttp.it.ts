@@ -44,7 +44,7 @@ const posts: ReadonlyArray<readonly [name: string, path: (given: Given) => strin
 ]
 
 describe("a repeat with the same key and body", () => {
-  it.each(posts)("of %s answers what the first one did, and says so", async (_, path, body) => {
+  it.each(posts)("[platform 3.2] of %s answers what the first one did, and says so", async (_, path, body) => {
     const given = await withEndpoint()
     const { ask } = given.tenant
     const first = await ask("POST", path(given), body(given), keyed("once"))

@@ -11,7 +11,7 @@ const platform = useWebhookPlatform()
 const messageOf = (body: unknown): string => (body as { readonly message: string }).message
 
 describe("a name that the API does not know", () => {
-  it("in a body is refused with the nearest one, and nothing is done", async () => {
+  it("[platform 1.6] in a body is refused with the nearest one, and nothing is done", async () => {
     const { ask, endpoint } = await platform().tenant()
     const id = await endpoint()
     const cases: ReadonlyArray<readonly [method: string, path: string, body: object, sentence: string]> = [
@@ -50,7 +50,7 @@ describe("a name that the API does not know", () => {
     expect(endpoints).toMatchObject([{ id, is_active: true, description: null }])
   })
 
-  it("in a query is refused where a key is needed, in the product's shape, and ignored elsewhere", async () => {
+  it("[platform 1.6] in a query is refused where a key is needed, in the product's shape, and ignored elsewhere", async () => {
     const { ask, endpoint } = await platform().tenant()
     const id = await endpoint()
     expect((await ask("GET", "/v1/events?types=telco.*")).body).toEqual({
@@ -106,7 +106,7 @@ describe("a body of another form", () => {
 })
 
 describe("the event stream", () => {
-  it("takes `type`, several times, as the list does", async () => {
+  it("[platform 5.5] takes `type`, several times, as the list does", async () => {
     const { ask } = await platform().tenant()
     expect((await ask("GET", "/v1/events/stream?type=telco.*&type=nonsense.*")).body).toMatchObject({
       error: { message: expect.stringContaining("nonsense.*") }
@@ -118,7 +118,7 @@ describe("the event stream", () => {
 })
 
 describe("an endpoint", () => {
-  it("with a pattern that nothing of the catalogue matches is made, with a warning", async () => {
+  it("[platform 5.3] with a pattern that nothing of the catalogue matches is made, with a warning", async () => {
     const { ask, endpoint } = await platform().tenant()
     const made = await ask("POST", "/v1/webhooks", {
       url: hookUrl,
@@ -139,7 +139,7 @@ describe("an endpoint", () => {
     })
   })
 
-  it("at a literal address that is not public is refused, however it is written, also as a change", async () => {
+  it("[platform 6.9] at a literal address that is not public is refused, however it is written, also as a change", async () => {
     const { ask, endpoint } = await platform().tenant()
     const id = await endpoint()
     for (const host of [
@@ -188,7 +188,7 @@ describe("an endpoint", () => {
     expect((await ask("POST", `/v1/webhooks/${id}/unpause`)).body).not.toHaveProperty("replay")
   })
 
-  it("counts its failures up to the pause and no further", async () => {
+  it("[platform 7.5] counts its failures up to the pause and no further", async () => {
     const { ask, endpoint, failures } = await platform().tenant()
     const id = await endpoint()
     await failures(id, 13)

@@ -29,7 +29,7 @@ describe("POST …/replay", () => {
       return row?.status === "done"
     })
 
-  it("sends every event of the interval that matches the patterns: since inclusive, until exclusive", async () => {
+  it("[platform 6.7] sends every event of the interval that matches the patterns: since inclusive, until exclusive", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint({ enabled_events: ["telco.lookup.*", "send.*"] })
     const now = Date.now()
     const [since, until] = [now - 2 * dayMillis, now - 1_000]
@@ -120,7 +120,7 @@ describe("POST …/replay", () => {
     expect(await jobsOf(db(), endpointId)).toHaveLength(4_505)
   })
 
-  it("is 409 unless the endpoint is Active", async () => {
+  it("[platform 6.7] is 409 unless the endpoint is Active", async () => {
     const { ask, endpointId, failures, path } = await withEndpoint()
     const body = { since: Date.now() - 1_000 }
     await failures(endpointId, 10)
@@ -135,7 +135,7 @@ describe("POST …/replay", () => {
     )
   })
 
-  it("is 400 for more than 30 days, an interval that ends before it begins, and types that are no patterns", async () => {
+  it("[platform 6.7] is 400 for more than 30 days, an interval that ends before it begins, and types that are no patterns", async () => {
     const { ask, path } = await withEndpoint()
     const now = Date.now()
     for (const [body, part] of [

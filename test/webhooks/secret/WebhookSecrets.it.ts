@@ -30,7 +30,7 @@ const fresh = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`truncate webhook_
 
 layer(database, { excludeTestServices: true })("signing secrets", (it) => {
   describe("of an endpoint", () => {
-    it.effect("are whsec_ texts that the database does not hold in the clear", () =>
+    it.effect("[platform 6.8] are whsec_ texts that the database does not hold in the clear", () =>
       Effect.gen(function* () {
         yield* fresh
         const secrets = yield* startWith(keyText)

@@ -64,7 +64,7 @@ const reasonOf = (verifying: () => unknown): string => {
 }
 
 describe("signing", () => {
-  it("is HMAC-SHA256, hexadecimal, of <timestamp>.<raw body>, keyed with the whole secret", () => {
+  it("[platform 7.3] is HMAC-SHA256, hexadecimal, of <timestamp>.<raw body>, keyed with the whole secret", () => {
     expect(sign([secret], time, body)).toBe(`t=${time},v1=${vectors.body}`)
     expect(sign([secret], time, Buffer.from(body))).toBe(`t=${time},v1=${vectors.body}`)
     expect(sign([secret], 1, "")).toBe(`t=1,v1=${vectors.emptyBodyTime1}`)
@@ -75,7 +75,7 @@ describe("signing", () => {
     expect(sign([secret, oldSecret], time, body)).toBe(`t=${time},v1=${vectors.body},v1=${vectors.bodyOldSecret}`)
   })
 
-  it("makes the documented headers, in whole Unix seconds", () => {
+  it("[platform 7.2] makes the documented headers, in whole Unix seconds", () => {
     expect(deliveryHeaders({ eventId, nowMillis: time * 1000 + 999, rawBody: body, secrets: [secret] })).toEqual({
       "X-PlatformWebhook-Signature": `t=${time},v1=${vectors.body}`,
       "X-PlatformWebhook-Id": eventId,
@@ -127,7 +127,7 @@ describe("verifying", () => {
     expect(reasonOf(() => verify({ headers: other }))).toBe("malformed_header")
   })
 
-  it("refuses a key that is only part of the secret", () => {
+  it("[platform 7.3] refuses a key that is only part of the secret", () => {
     expect(reasonOf(() => verify({ secret: secret.slice("whsec_".length) }))).toBe("signature_mismatch")
   })
 
@@ -197,7 +197,7 @@ describe("verifying", () => {
     expect(reasonOf(() => verify({ at: time + after, tolerance }))).toBe(outcome)
   })
 
-  it("has a tolerance of five minutes, by the system's clock, without being told", () => {
+  it("[platform 7.3] has a tolerance of five minutes, by the system's clock, without being told", () => {
     const now = Math.floor(Date.now() / 1000)
     const at = (seconds: number) =>
       headers({

@@ -19,7 +19,7 @@ const standardHeaders = ({ headers }: Received) =>
   )
 
 describe("a delivery", () => {
-  it("is verified by the published package with the secret as it was shown, and by ours", async () => {
+  it("[platform 7.3] is verified by the published package with the secret as it was shown, and by ours", async () => {
     const tenant = await whole().tenant()
     const hook = await tenant.hook()
     await tenant.happens("telco.lookup.completed")
@@ -36,7 +36,7 @@ describe("a delivery", () => {
     expect(() => new Webhook(hook.secret).verify(`${received!.body} `, standard)).toThrow()
   })
 
-  it("is signed with both secrets in both schemes during a rotation", async () => {
+  it("[platform 7.2] is signed with both secrets in both schemes during a rotation", async () => {
     const tenant = await whole().tenant()
     const hook = await tenant.hook()
     const { signing_secret } = await bodyOf<{ readonly signing_secret: string }>(
@@ -54,7 +54,7 @@ describe("a delivery", () => {
     )
   })
 
-  it("carries no standard headers while only a secret of the earlier form signs, and both once it was rotated", async () => {
+  it("[platform 7.3] carries no standard headers while only a secret of the earlier form signs, and both once it was rotated", async () => {
     const tenant = await whole().tenant()
     const hook = await tenant.hook()
     // As a version before this one has stored it.

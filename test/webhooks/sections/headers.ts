@@ -46,7 +46,7 @@ const wholeDatabase = async (url: string): Promise<string> => {
 
 export const headersSection = (whole: () => Whole): void => {
   describe("an endpoint with headers of its own", () => {
-    it("gets them with first attempts, retries and tests, as they are by then, and they are nowhere else", async () => {
+    it("[platform 6.10] gets them with first attempts, retries and tests, as they are by then, and they are nowhere else", async () => {
       const { databaseUrl, output, receiver } = whole()
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
@@ -80,7 +80,7 @@ export const headersSection = (whole: () => Whole): void => {
   })
 
   describe("an endpoint with a rate", () => {
-    it("gets everything, and another one of its organization does not wait for it", async () => {
+    it("[platform 7.4] gets everything, and another one of its organization does not wait for it", async () => {
       const tenant = await whole().tenant()
       const [rated, free] = [await tenant.hook(), await tenant.hook()]
       expect(await bodyOf(tenant.ask("PATCH", rated.path, { rate_limit: 1 }))).toMatchObject({ rate_limit: 1 })
@@ -91,7 +91,7 @@ export const headersSection = (whole: () => Whole): void => {
       expect(await rated.shown()).toMatchObject({ consecutive_failures: 0, pending: 0 })
     })
 
-    it("goes on at once when the rate is taken away", async () => {
+    it("[platform 7.4] goes on at once when the rate is taken away", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       await bodyOf(tenant.ask("PATCH", hook.path, { rate_limit: 1 }))

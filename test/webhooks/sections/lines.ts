@@ -27,7 +27,7 @@ const typesOf = (received: ReadonlyArray<Received>) => received.map((one) => eve
 
 export const linesSection = (whole: () => Whole): void => {
   describe("the event log", () => {
-    it("holds the very bytes that the receiver got", async () => {
+    it("[platform 5.1] holds the very bytes that the receiver got", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       await bodyOf(tenant.ask("GET", `/v1/telco/lookup/${usNpa}5540123`))
@@ -55,7 +55,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect(await alone.text()).toBe(delivered!.body)
     })
 
-    it("is read by pattern and interval, the newest event at the top", async () => {
+    it("[platform 5.4] is read by pattern and interval, the newest event at the top", async () => {
       const tenant = await whole().tenant()
       const types = ["telco.lookup.completed", "send.email.sent", "telco.search.completed"]
       for (const type of types) await tenant.happens(type)
@@ -95,7 +95,7 @@ export const linesSection = (whole: () => Whole): void => {
   })
 
   describe("patterns of an endpoint", () => {
-    it("select everything, a family, a narrower family or a single type", async () => {
+    it("[platform 5.3] select everything, a family, a narrower family or a single type", async () => {
       const tenant = await whole().tenant()
       const all = ["platform.webhook.failing", "send.email.sent", "telco.lookup.completed", "telco.search.completed"]
       const expected: ReadonlyArray<readonly [pattern: string, types: ReadonlyArray<string>]> = [
@@ -114,7 +114,7 @@ export const linesSection = (whole: () => Whole): void => {
       }
     })
 
-    it("with a misplaced star or an unknown beginning are 400", async () => {
+    it("[platform 5.3] with a misplaced star or an unknown beginning are 400", async () => {
       const tenant = await whole().tenant()
       for (const pattern of ["*.sent", "te*", "telco.*.completed", "order.*"]) {
         const reply = await tenant.ask("POST", "/v1/webhooks", {
@@ -128,7 +128,7 @@ export const linesSection = (whole: () => Whole): void => {
   })
 
   describe("the endpoints of an organization", () => {
-    it("get an event or not by what they were at its place in the log", async () => {
+    it("[platform 6.4] get an event or not by what they were at its place in the log", async () => {
       const tenant = await whole().tenant()
       await tenant.happens("telco.lookup.completed")
       const hook = await tenant.hook(["telco.*"])
@@ -140,7 +140,7 @@ export const linesSection = (whole: () => Whole): void => {
       await hook.deliveries(2)
     })
 
-    it("are 50 and no more", async () => {
+    it("[platform 6.1] are 50 and no more", async () => {
       const tenant = await whole().tenant()
       await Promise.all(Array.from({ length: 50 }, () => tenant.hook()))
       const more = { url: whole().receiver.url("/more"), enabled_events: ["*"] }
@@ -153,7 +153,7 @@ export const linesSection = (whole: () => Whole): void => {
   })
 
   describe("a delivery", () => {
-    it("is attempted up to six times with one eventId, each attempt with a timestamp and a signature of its own", async () => {
+    it("[platform 7.3, 7.4] is attempted up to six times with one eventId, each with its own time and signature", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       const statuses = [500, 404, 301, 429, 503, 204]
@@ -177,7 +177,7 @@ export const linesSection = (whole: () => Whole): void => {
       await eventually(async () => expect(await hook.shown()).toMatchObject(succeeded))
     })
 
-    it("fails at a redirect, and nobody goes where it points", async () => {
+    it("[platform 7.4] fails at a redirect, and nobody goes where it points", async () => {
       const tenant = await whole().tenant()
       const [hook, elsewhere] = [await tenant.hook(), await tenant.hook(["send.*"])]
       whole().receiver.answer(hook.to, answering(307, { location: whole().receiver.url(elsewhere.to) }))
@@ -187,7 +187,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect(elsewhere.received()).toEqual([])
     })
 
-    it("that nobody answers in time has the status 0 and holds up no other", async () => {
+    it("[platform 6.1] that nobody answers in time has the status 0 and holds up no other", async () => {
       const tenant = await whole().tenant()
       const [hook, healthy] = [await tenant.hook(), await tenant.hook()]
       let answered = 0
@@ -208,7 +208,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect(timedOut!.duration).toBeGreaterThanOrEqual(timeoutMillis)
     })
 
-    it("waits for a Retry-After that is later than the schedule", async () => {
+    it("[platform 7.4] waits for a Retry-After that is later than the schedule", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       whole().receiver.answer(hook.to, (response, _, count) =>
@@ -222,7 +222,7 @@ export const linesSection = (whole: () => Whole): void => {
   })
 
   describe("failures of an endpoint", () => {
-    it("are deliveries that failed to the last attempt; a success clears consecutive_failures", async () => {
+    it("[platform 7.5] are deliveries that failed to the last attempt; a success clears consecutive_failures", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       whole().receiver.answer(hook.to, answering(400))
@@ -234,7 +234,7 @@ export const linesSection = (whole: () => Whole): void => {
       await eventually(async () => expect(await hook.shown()).toMatchObject({ consecutive_failures: 0 }))
     })
 
-    it("need not add up for a pause where the answer is 410", async () => {
+    it("[platform 7.5] need not add up for a pause where the answer is 410", async () => {
       const tenant = await whole().tenant()
       const [hook, watcher] = [await tenant.hook(), await tenant.hook(["platform.webhook.paused"])]
       whole().receiver.answer(hook.to, answering(410))
@@ -248,7 +248,7 @@ export const linesSection = (whole: () => Whole): void => {
   })
 
   describe("an endpoint and its secrets", () => {
-    it("is shown as the list shows it, changes field by field, and is gone once it is deleted", async () => {
+    it("[platform 6.2] is shown as the list shows it, changes field by field, and is gone once it is deleted", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(), await tenant.hook(["send.*"])]
       const { endpoints } = await bodyOf<{ readonly endpoints: ReadonlyArray<object> }>(
@@ -272,7 +272,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect((await tenant.ask("GET", hook.path)).status).toBe(404)
     })
 
-    it("are two in an overlap, the newer one signing first, and without an overlap one", async () => {
+    it("[platform 6.8] are two in an overlap, the newer one signing first, and without an overlap one", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       const rotate = async (overlapSeconds: number) => {
@@ -294,7 +294,7 @@ export const linesSection = (whole: () => Whole): void => {
   })
 
   describe("targets", () => {
-    it("are this machine over plain http where any target is allowed; no other host ever is", async () => {
+    it("[platform 6.9] are this machine over plain http where any target is allowed; no other host ever is", async () => {
       const tenant = await whole().tenant()
       const ask = (url: string) => tenant.ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] })
       expect((await ask("http://127.0.0.1:3000/hook")).status).toBe(201)

@@ -34,7 +34,7 @@ export const missedSection = (whole: () => Whole): void => {
     })
 
   describe("what is pending", () => {
-    it("outlives a pause; the unpause sends it and forgets the failures", async () => {
+    it("[platform 6.4, 6.6] outlives a pause; the unpause sends it and forgets the failures", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       await bodyOf(tenant.ask("POST", `${hook.path}/unpause`))
@@ -45,7 +45,7 @@ export const missedSection = (whole: () => Whole): void => {
       expect(await hook.shown()).toMatchObject({ is_paused: false, consecutive_failures: 0 })
     })
 
-    it("outlives a time of being Disabled", async () => {
+    it("[platform 6.4] outlives a time of being Disabled", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       answer(hook, 503, { "retry-after": "2" })
@@ -62,7 +62,7 @@ export const missedSection = (whole: () => Whole): void => {
       await hook.deliveries(1, "succeeded")
     })
 
-    it("is cancelled together with its endpoint", async () => {
+    it("[platform 6.2] is cancelled together with its endpoint", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       await bodyOf(tenant.ask("DELETE", hook.path))
@@ -81,7 +81,7 @@ export const missedSection = (whole: () => Whole): void => {
   })
 
   describe("what an endpoint has missed", () => {
-    it("is listed as skipped, and a replay sends it: of the last 30 days, once the endpoint is Active", async () => {
+    it("[platform 6.4] is listed as skipped, and a replay sends it: of the last 30 days, once the endpoint is Active", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       await bodyOf(tenant.ask("PATCH", hook.path, { is_active: false }))
@@ -114,7 +114,7 @@ export const missedSection = (whole: () => Whole): void => {
       )
     })
 
-    it("is sent by an unpause that asks for it", async () => {
+    it("[platform 6.6] is sent by an unpause that asks for it", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       await tenant.happens("telco.search.completed", 2)
@@ -133,7 +133,7 @@ export const missedSection = (whole: () => Whole): void => {
   })
 
   describe("a test event", () => {
-    it("is tried once, at its own endpoint, which need not subscribe to it", async () => {
+    it("[platform 6.5] is tried once, at its own endpoint, which need not subscribe to it", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(["send.*"]), await tenant.hook(["*"])]
       answer(hook, 500)
@@ -154,7 +154,7 @@ export const missedSection = (whole: () => Whole): void => {
       expect((await other.receives(1)).map((one) => eventIn(one).type)).toEqual(["telco.lookup.completed"])
     })
 
-    it("reaches a paused endpoint and no disabled one; neither its failure nor that of a retry by hand counts", async () => {
+    it("[platform 6.5] reaches a paused endpoint and no disabled one; neither its failure nor that of a retry by hand counts", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       answer(hook, 500)
@@ -172,7 +172,7 @@ export const missedSection = (whole: () => Whole): void => {
   })
 
   describe("the record of a delivery", () => {
-    it("tells of each attempt and of what was answered; a retry by hand adds one", async () => {
+    it("[platform 7.7] tells of each attempt and of what was answered; a retry by hand adds one", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       whole().receiver.answer(hook.to, answering(500, {}, "x".repeat(3_000)))

@@ -23,7 +23,7 @@ export const modesSection = (whole: () => Whole): void => {
     ).endpoints.map(({ id }) => id)
 
   describe("decisions: modes", () => {
-    it("a test key with every scope neither sees nor changes a live endpoint, nor a live key a test one", async () => {
+    it("[platform 2.6] a test key with every scope neither sees nor changes a live endpoint, nor a live key a test one", async () => {
       const tenant = await whole().tenant()
       const [live, test] = [await tenant.hook(), await tenant.testHook()]
       expect(await idsOf(tenant.ask)).toEqual([live.id])
@@ -71,7 +71,7 @@ export const modesSection = (whole: () => Whole): void => {
       expect(await bodyOf(make(tenant.askTest), 201)).toEqual(test)
     })
 
-    it("events go to endpoints of their mode, an operator's test events to both", async () => {
+    it("[platform 2.6] events go to endpoints of their mode, an operator's test events to both", async () => {
       const tenant = await whole().tenant()
       const [live, test] = [await tenant.hook(["*"]), await tenant.testHook(["*"])]
       await bodyOf(tenant.ask("GET", lookup))
@@ -123,7 +123,7 @@ export const modesSection = (whole: () => Whole): void => {
       }
     })
 
-    it("in log and stream a live key sees all events, a test key those that are not live", async () => {
+    it("[platform 2.6] in log and stream a live key sees all events, a test key those that are not live", async () => {
       const tenant = await whole().tenant()
       await bodyOf(tenant.ask("GET", lookup))
       await bodyOf(tenant.askTest("GET", lookup))

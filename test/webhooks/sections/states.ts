@@ -5,7 +5,7 @@ import { bodyOf, eventIn, eventually, type ShownEvent, type Whole } from "../who
 
 export const statesSection = (whole: () => Whole): void => {
   describe("an endpoint", () => {
-    it("is Active from its creation and gets what happens", async () => {
+    it("[platform 6.1, 6.4] is Active from its creation and gets what happens", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       expect(await hook.shown()).toMatchObject({
@@ -20,7 +20,7 @@ export const statesSection = (whole: () => Whole): void => {
       await eventually(async () => expect(await hook.shown()).toMatchObject({ last_delivery_status: 200 }))
     })
 
-    it("that its owner has disabled gets nothing until it is enabled", async () => {
+    it("[platform 6.4] that its owner has disabled gets nothing until it is enabled", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(), await tenant.hook()]
       expect(await bodyOf(tenant.ask("PATCH", hook.path, { is_active: false }))).toMatchObject({ is_active: false })
@@ -34,7 +34,7 @@ export const statesSection = (whole: () => Whole): void => {
       expect((await hook.receives(1)).map(eventIn)).toMatchObject([{ type: "telco.search.completed" }])
     })
 
-    it("is warned of after five failed deliveries in a row, Paused after ten, and begins anew when it is unpaused", async () => {
+    it("[platform 6.4] is warned of after five failed deliveries in a row, Paused after ten, anew when unpaused", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       const watcher = await tenant.hook(["platform.webhook.*"])
@@ -88,7 +88,7 @@ export const statesSection = (whole: () => Whole): void => {
       expect(await hook.shown()).toMatchObject({ is_paused: false, consecutive_failures: 0 })
     })
 
-    it("that is Paused gets nothing, and enabling it does not change that", async () => {
+    it("[platform 6.4] that is Paused gets nothing, and enabling it does not change that", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(), await tenant.hook()]
       whole().receiver.answer(hook.to, answering(410))

@@ -25,7 +25,7 @@ describe("targets of a platform in production", () => {
     inside.close()
   })
 
-  it("a name that leads inside is not connected to, and its owner reads what an unknown name says", async () => {
+  it("[platform 6.9] a name that leads inside is not connected to, and its owner reads what an unknown name says", async () => {
     const tenant = await whole().tenant()
     const hook = await tenant.hook(["telco.*"], `https://localhost:${port}`)
     const unknown = await tenant.hook(["telco.*"], `https://no-such-name.invalid:${port}`)
@@ -46,7 +46,7 @@ describe("targets of a platform in production", () => {
     "127.0.0.1",
     "[::ffff:127.0.0.1]",
     "2130706433"
-  ])("an address inside makes no endpoint: %s", async (host) => {
+  ])("[platform 6.9] an address inside makes no endpoint: %s", async (host) => {
     const tenant = await whole().tenant()
     const reply = await tenant.ask("POST", "/v1/webhooks", { url: `https://${host}:${port}/`, enabled_events: ["*"] })
     expect([reply.status, reply.body]).toEqual([
@@ -55,7 +55,7 @@ describe("targets of a platform in production", () => {
     ])
   })
 
-  it("plain http makes none, not even to this machine", async () => {
+  it("[platform 6.9] plain http makes none, not even to this machine", async () => {
     const tenant = await whole().tenant()
     for (const url of ["http://127.0.0.1:3000/hook", "http://localhost/", "http://hooks.example.com/"])
       expect(await bodyOf(tenant.ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] }), 400)).toEqual({
