@@ -1,18 +1,21 @@
 #!/usr/bin/env node
 /**
- * The command of a checkout and of the package. In a checkout it runs the sources, on the Node that is installed with
- * them: the one that was called may be too old to read TypeScript. In the package there is only the build.
+ * The command of a checkout and of the package. In a checkout it runs on the Node that is installed with the sources: the one
+ * that was called may be too old for them. It starts the bundle of the program (`program.js`); where there is none and
+ * none can be made, the modules themselves.
  * Plain JavaScript that old versions of Node read too.
  */
 import { spawn } from "node:child_process"
-import { existsSync, realpathSync } from "node:fs"
+import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { constants } from "node:os"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { builtProgram, ensureProgram, startFile } from "./program.js"
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+const args = process.argv.slice(2)
 // The package has the sources too, for editors and debuggers.
 const inCheckout = existsSync(at("tsconfig.json"))
-const main = inCheckout ? "src/main.ts" : "dist/main.js"
+const modules = at(inCheckout ? "src/main.ts" : "dist/main.js")
 const pinned = at("node_modules/.bin/node")
 
 /** What `engines` in package.json says. */
@@ -21,9 +24,27 @@ const isNewEnough = () => {
   return major > 22 || (major === 22 && minor >= 19)
 }
 
-/** Runs the command in a process of its own, and ends as it ends. */
-const runPinned = () => {
-  const child = spawn(pinned, [at(main), ...process.argv.slice(2)], { stdio: "inherit" })
+/** Rules of a user's file share the modules of the package with the program that plays them, which a bundle does not. */
+const needsModules = args[0] === "simulate" && args.some((arg) => arg === "--file" || arg.startsWith("--file="))
+
+/** The file to start. A checkout whose sources have changed makes its bundle first. */
+const programFile = async () => {
+  if (needsModules) return modules
+  if (!inCheckout) {
+    const packaged = at(`dist/program/${startFile}`)
+    return existsSync(packaged) ? packaged : modules
+  }
+  try {
+    return await ensureProgram()
+  } catch {
+    // A source that does not compile says so itself when it is loaded; without the bundler there is no bundle.
+    return modules
+  }
+}
+
+/** Runs a file in a process of its own, and ends as it ends. */
+const runPinned = (file) => {
+  const child = spawn(pinned, [file, ...args], { stdio: "inherit" })
   // A terminal's signals reach the child by themselves; whoever waits for both is told when the child has stopped.
   process.on("SIGINT", () => {})
   process.on("SIGQUIT", () => {})
@@ -42,7 +63,13 @@ const fail = (sentence) => {
   process.exitCode = 1
 }
 
-if (inCheckout && !existsSync(at("node_modules/effect"))) fail("Nothing is installed here: run npm ci first.")
-else if (inCheckout && existsSync(pinned) && !isRunBy(pinned)) runPinned()
+/** The version needs no program, and is asked for by scripts again and again. */
+const asksVersion = args.length === 1 && (args[0] === "--version" || args[0] === "-v")
+
+if (asksVersion) console.log(`sluice ${JSON.parse(readFileSync(at("package.json"), "utf8")).version}`)
+else if (inCheckout && !existsSync(at("node_modules/effect"))) fail("Nothing is installed here: run npm ci first.")
+else if (inCheckout && existsSync(pinned) && !isRunBy(pinned))
+  // The pinned Node makes the bundle: the one that runs here may not load the bundler.
+  runPinned(needsModules ? modules : (builtProgram() ?? at("bin/sluice.js")))
 else if (!isNewEnough()) fail(`Node ${process.versions.node} is too old: at least 22.19 is needed.`)
-else await import(new URL(`../${main}`, import.meta.url).href)
+else await import(pathToFileURL(await programFile()).href)

@@ -10,6 +10,7 @@ import { layer as readersLayer } from "./files/read.ts"
 import { type IngestionEvent, IngestionProgress, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"
 import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts"
 import type { DatasetKind } from "./model.ts"
+import { workerModule } from "./workerModule.ts"
 
 /**
  * Ingestion as a service (docs/directory.md, 6): brings published files into the database and remembers what was
@@ -182,12 +183,6 @@ const waiting = (source: string, underWay: ReadonlySet<string>): IngestionEvent 
     fraction: null,
     detail: `${underWay.size} ingestions are under way: ${[...underWay].join(", ")}`
   })
-
-/** The worker's module: TypeScript where this one is, JavaScript in the published package. */
-const workerModule = new URL(
-  import.meta.url.endsWith(".ts") ? "./ingestionWorker.ts" : "./ingestionWorker.js",
-  import.meta.url
-)
 
 const spawn = (options: WorkerOptions) => () =>
   new WorkerThread(workerModule, {

@@ -4,7 +4,7 @@
  * Call these only while this process holds the folder. Needs no service.
  */
 import { Effect, Schedule } from "effect"
-import { isAlive, listProcesses, type ProcessInfo, signal } from "./processes.ts"
+import { isAlive, type ProcessInfo, processesNaming, signal } from "./processes.ts"
 
 /** The arguments by which each server carries the token; also how it is recognised. */
 export const postgresMark = (token: string): ReadonlyArray<string> => ["-c", `cluster_name=${token}`]
@@ -20,12 +20,14 @@ const carries = (command: ReadonlyArray<string>, mark: ReadonlyArray<string>): b
 
 /** The servers' main processes that carry the mark. */
 export const findMarked = (mark: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
-  Effect.map(listProcesses, (all) => all.filter((info) => info.pid !== process.pid && carries(info.command, mark)))
+  Effect.map(processesNaming(mark.at(-1)!), (named) =>
+    named.filter((info) => info.pid !== process.pid && carries(info.command, mark))
+  )
 
 /** PostgreSQL's other processes, which show the cluster's name in their title, among them those of a killed main one. */
 export const findPostgresWorkers = (token: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
-  Effect.map(listProcesses, (all) =>
-    all.filter((info) => info.command.length === 1 && info.command[0]!.startsWith(`postgres: ${token}: `))
+  Effect.map(processesNaming(token), (named) =>
+    named.filter((info) => info.command.length === 1 && info.command[0]!.startsWith(`postgres: ${token}: `))
   )
 
 /** Waits until all have ended; true if they did within the time. */

@@ -3,6 +3,7 @@
  * outlived their parent. Linux is read from /proc, other systems through `ps`. Needs no service.
  */
 import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { readdir, readFile, readlink } from "node:fs/promises"
 import { promisify } from "node:util"
 import { Effect } from "effect"
@@ -104,13 +105,25 @@ export const isTaken = (pid: number): boolean => {
   }
 }
 
-/** Every live process that this user may see. */
-export const listProcesses: Effect.Effect<ReadonlyArray<ProcessInfo>> = Effect.promise(async () => {
-  if (!linux) return listWithPs()
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number)
-  const found = await Promise.all(pids.map(lookLinux))
-  return found.filter((info) => info !== undefined)
-})
+/** The command line of a process as /proc has it; empty where there is none, or none that this user may see. */
+const commandLineOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1")
+  } catch {
+    return ""
+  }
+}
+
+/** Live processes that this user may see and whose command line contains the text, in one of its arguments. */
+export const processesNaming = (text: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
+  Effect.promise(async () => {
+    if (!linux) return (await listWithPs()).filter(({ command }) => command.some((part) => part.includes(text)))
+    const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number)
+    // Read in one go: the kernel answers from memory, and a thread for each of hundreds of reads costs a start 50 ms.
+    const named = pids.filter((pid) => commandLineOf(pid).includes(text))
+    const found = await Promise.all(named.map(lookLinux))
+    return found.filter((info) => info !== undefined)
+  })
 
 /** Whether that very process still lives. */
 export const isAlive = (process: Pick<ProcessInfo, "pid" | "startedAt">): Effect.Effect<boolean> =>

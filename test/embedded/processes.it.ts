@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isAlive, listProcesses, listWithPs, lookAt, signal, workingFolder } from "../../src/embedded/processes.ts"
+import { isAlive, listWithPs, lookAt, processesNaming, signal, workingFolder } from "../../src/embedded/processes.ts"
 import { eventually } from "./support.ts"
 
 /** A process that waits, with arguments that are not easy to read back. */
@@ -22,7 +22,7 @@ it.live("tells a process by number, start and command line", () =>
     expect(yield* isAlive({ ...info, startedAt: "0:0" })).toBe(false)
     expect(Math.abs(info.startedAtSeconds! - Date.now() / 1000)).toBeLessThan(60)
     expect(yield* workingFolder(child.pid!)).toBe("/")
-    expect((yield* listProcesses).map(({ pid }) => pid)).toContain(child.pid)
+    expect((yield* processesNaming("")).map(({ pid }) => pid)).toContain(child.pid)
   })
 )
 
@@ -49,7 +49,7 @@ it.live("does not count a process that has ended and was not asked for yet", () 
       parent.stdout.once("data", (data: Buffer) => resume(Effect.succeed(Number(data.toString()))))
     })
     yield* eventually(lookAt(pid), (info) => info === undefined)
-    expect((yield* listProcesses).map((info) => info.pid)).not.toContain(pid)
+    expect((yield* processesNaming("")).map((info) => info.pid)).not.toContain(pid)
     expect((yield* Effect.promise(() => listWithPs(pid))).map((info) => info.pid)).toEqual([])
   })
 )

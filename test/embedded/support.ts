@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { Effect, Queue, Redacted, type Scope } from "effect"
 import pg from "pg"
 import { installedPackage } from "../../src/embedded/postgresBinaries.ts"
-import { listProcesses, type ProcessInfo, workingFolder } from "../../src/embedded/processes.ts"
+import { type ProcessInfo, processesNaming, workingFolder } from "../../src/embedded/processes.ts"
 
 export const repository = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -173,11 +173,11 @@ export const ordinaryUser: Effect.Effect<
 
 /** Processes in whose command line this text occurs. */
 export const processesWith = (text: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
-  Effect.map(listProcesses, (all) => all.filter((info) => info.command.join(" ").includes(text)))
+  Effect.map(processesNaming(""), (all) => all.filter((info) => info.command.join(" ").includes(text)))
 
 /** Processes that work in this folder or below it, as far as this user may see. */
 export const processesIn = (path: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
-  Effect.flatMap(listProcesses, (all) =>
+  Effect.flatMap(processesNaming(""), (all) =>
     Effect.filter(all, (info) => Effect.map(workingFolder(info.pid), (place) => place?.startsWith(path) === true))
   )
 

@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { format } from "node:util"
 import { expect } from "vitest"
 import { sluice as asProcess, environmentOf, type Finished } from "./platform.ts"
 
@@ -27,8 +26,8 @@ const isFirst = (args: ReadonlyArray<string>): boolean => {
   return true
 }
 
-/** The program that the run has bundled, loaded by Node: as source it would be transformed for each worker. */
-const loadProgram = (): Promise<typeof import("./commandLine.ts")> => {
+/** The program that the run starts, loaded by Node: as source it would be transformed for each worker. */
+const loadProgram = (): Promise<typeof import("../../src/cli/inProcess.ts")> => {
   const file = pathToFileURL(join(dirname(process.env.SLUICE_TEST_PROGRAM!), "commands.mjs"))
   return import(/* @vite-ignore */ file.href)
 }
@@ -37,30 +36,8 @@ const runHere = async (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>
 ): Promise<Finished> => {
-  const { commandLine, Console, Effect, Environment, exitCodeOf } = await loadProgram()
-  let stdout = ""
-  let stderr = ""
-  const toOutput = (...values: ReadonlyArray<unknown>) => {
-    stdout += `${format(...values)}\n`
-  }
-  const toErrors = (...values: ReadonlyArray<unknown>) => {
-    stderr += `${format(...values)}\n`
-  }
-  const console: Console = Object.assign(Object.create(globalThis.console), {
-    log: toOutput,
-    info: toOutput,
-    debug: toOutput,
-    error: toErrors,
-    warn: toErrors,
-    trace: toErrors
-  })
-  const exit = await Effect.runPromiseExit(
-    (await commandLine(args)).pipe(
-      Effect.provideService(Console.Console, console),
-      Effect.provideService(Environment, environmentOf(environment))
-    )
-  )
-  return { code: exitCodeOf(exit, args), signal: null, stdout, stderr }
+  const { runCommand } = await loadProgram()
+  return { ...(await runCommand(args, environmentOf(environment))), signal: null }
 }
 
 /** Runs `sluice` with the given arguments to its end. */

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A run of tests bundles the source once (test/support/servers.ts); elsewhere the source itself is started. */
+/** Tests with servers start the bundle that users run (test/support/servers.ts); others start the sources. */
 const main = process.env.SLUICE_TEST_PROGRAM ?? new URL("../../src/main.ts", import.meta.url).pathname
 
 export interface Finished {
@@ -60,7 +60,7 @@ export const sharedSecretsKey = "5e".repeat(32)
 const secretsOf = ({ DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> =>
   DATABASE_URL === undefined ? {} : { SLUICE_SECRETS_KEY: sharedSecretsKey }
 
-/** Node keeps compiled modules here, which spares each of the many commands of a run a third of its start. */
+/** Node keeps compiled sources here. A bundle has a place of its own. */
 const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
 
 /** The environment of a command: nothing of this process but its path, so that nothing unnoticed decides. */
@@ -69,7 +69,6 @@ export const environmentOf = (environment: Readonly<Record<string, string>>): Re
   HOME: process.env.HOME ?? "/",
   ...logsOf(environment),
   ...secretsOf(environment),
-  NODE_COMPILE_CACHE: compileCache,
   ...environment
 })
 
@@ -80,7 +79,7 @@ export const start = (
   { program = main, ...options }: { readonly cwd?: string; readonly program?: string | undefined } = {}
 ): Started => {
   const child = spawn(process.execPath, [program, ...args], {
-    env: environmentOf(environment),
+    env: { ...(program.endsWith(".ts") ? { NODE_COMPILE_CACHE: compileCache } : {}), ...environmentOf(environment) },
     stdio: ["ignore", "pipe", "pipe"],
     ...options
   })

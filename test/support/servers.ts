@@ -5,10 +5,10 @@ import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import pg from "pg"
 import type { TestProject } from "vitest/node"
+import { ensureProgram } from "../../bin/program.js"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
 import { findNatsServer } from "../../src/embedded/natsBinary.ts"
-import { bundleProgram } from "./program.ts"
 
 /**
  * Starts one PostgreSQL and one nats-server for a whole run of tests, in a temporary folder and as the platform starts
@@ -95,12 +95,10 @@ async function start(): Promise<Servers> {
   await removeLeft()
   const path = await mkdtemp(join(tmpdir(), prefix))
   const scope = Scope.makeUnsafe()
-  const program = await bundleProgram()
   // Workers begin with this environment (test/support/platform.ts).
-  process.env.SLUICE_TEST_PROGRAM = program.path
+  process.env.SLUICE_TEST_PROGRAM = await ensureProgram()
   const stop = async (): Promise<void> => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
-    await program.remove()
     rmSync(path, { recursive: true, force: true })
   }
   try {
