@@ -9,7 +9,7 @@ import { arbitraryRecords, indexOf, ocns, states } from "./records.ts"
 
 /** The index against a naive model that filters, sorts and counts lists of records for every question. */
 
-const runs = { arbitrary: { runs: 300, size: 12 } }
+const runs = { arbitrary: { runs: 100, size: 12 } }
 const limit = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
 const offset = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40 })))
 const maybe = <const A extends ReadonlyArray<string>>(values: A) =>

@@ -265,7 +265,7 @@ describe("the packed package", () => {
         include: ["*/*.ts"]
       })
     )
-    await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project]).catch(
+    await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project, "--checkers", "1"]).catch(
       (error: { stdout: string }) => expect.fail(error.stdout)
     )
   })
