@@ -1,22 +1,30 @@
 /**
  * `npm run bench [-- name…] [--json] [--rounds n]`: the one way to run benchmarks. Names select rows by their beginning.
  * stdout gets rows and nothing else, as a table or one JSON object a line; progress and the machine go to stderr. The
- * exit code tells whether everything could be measured, not whether every goal was met.
+ * exit code tells whether everything could be measured, not whether every goal was met. Full runs are kept in
+ * `results.jsonl`, and `--report` makes `RESULTS.md` of them.
  */
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { benchmarks } from "./benchmarks.ts"
 import { type Benchmark, rowName } from "./runner/benchmark.ts"
 import { machine } from "./runner/cpu.ts"
+import { type Circumstances, currentCommit, isFull, linesOf, parseMeasurements } from "./runner/measurement.ts"
+import { reportOf } from "./runner/report.ts"
 import { resultsOf, tableHeader, tableLine } from "./runner/result.ts"
 import { runRounds } from "./runner/rounds.ts"
 import { makeWorkbench, type OwnedWorkbench } from "./runner/workbench.ts"
 
-const usage = `Usage: npm run bench [-- name…] [--json] [--rounds n] [--list]
+const usage = `Usage: npm run bench [-- name…] [--json] [--rounds n] [--list] [--report]
 
   name…       rows to measure, by the beginning of their name; default: all
   --json      one JSON object a row: name, figure, unit, peer, ratio, goal, met
-  --rounds n  rounds, 1 to 100; fewer than five are a quick look, not a result
-  --list      print the names and measure nothing`
+  --rounds n  rounds, 1 to 100; fewer than the benchmark has are a quick look, which is not kept
+  --list      print the names and measure nothing
+  --report    write RESULTS.md from results.jsonl and measure nothing`
+
+const kept = new URL("results.jsonl", import.meta.url)
+const report = new URL("RESULTS.md", import.meta.url)
 
 const readArguments = () => {
   const { positionals, values } = parseArgs({
@@ -24,6 +32,7 @@ const readArguments = () => {
     options: {
       json: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
+      report: { type: "boolean", default: false },
       rounds: { type: "string" },
       help: { type: "boolean", default: false }
     }
@@ -41,8 +50,13 @@ const readArguments = () => {
 
 type Arguments = ReturnType<typeof readArguments>
 
-/** Measures one benchmark and prints its rows; false where it could not be measured. */
-const run = async (benchmark: Benchmark, given: Arguments, workbench: OwnedWorkbench): Promise<boolean> => {
+/** Measures one benchmark, prints its rows and keeps those of a full run; false where it could not be measured. */
+const run = async (
+  benchmark: Benchmark,
+  given: Arguments,
+  workbench: OwnedWorkbench,
+  circumstances: Circumstances
+): Promise<boolean> => {
   const reason = await benchmark.unavailable?.()
   if (reason !== undefined) {
     workbench.log(`${benchmark.name}: left out, ${reason}`)
@@ -51,10 +65,13 @@ const run = async (benchmark: Benchmark, given: Arguments, workbench: OwnedWorkb
   workbench.log(benchmark.name)
   try {
     const rounds = await runRounds(benchmark, workbench, given.rounds)
-    for (const result of resultsOf(benchmark, rounds, given.wanted)) {
+    const results = resultsOf(benchmark, rounds, given.wanted)
+    for (const result of results) {
       process.stdout.write(`${given.json ? JSON.stringify(result.row) : tableLine(result)}\n`)
       if (given.json) workbench.log(tableLine(result))
     }
+    if (isFull(benchmark, given.rounds)) appendFileSync(kept, linesOf(results, circumstances))
+    else workbench.log(`${benchmark.name}: a quick look, not kept`)
     return true
   } catch (error) {
     workbench.log(`${benchmark.name}: ${error instanceof Error ? error.message : String(error)}`)
@@ -73,14 +90,15 @@ const measure = async (given: Arguments): Promise<number> => {
   process.once("SIGINT", () => stop(130))
   process.once("SIGTERM", () => stop(143))
   try {
-    workbench.log(machine())
+    const circumstances = { date: new Date().toISOString(), commit: currentCommit(), machine: machine() }
+    workbench.log(`${circumstances.machine}, ${circumstances.date.slice(0, 10)}`)
     if (given.json) workbench.log(tableHeader)
     else process.stdout.write(`${tableHeader}\n`)
     let measured = true
     for (const benchmark of benchmarks) {
       if (stopping) break
       if (benchmark.rows.some((row) => given.wanted(rowName(benchmark, row)))) {
-        measured = (await run(benchmark, given, workbench)) && measured
+        measured = (await run(benchmark, given, workbench, circumstances)) && measured
       }
     }
     return measured ? 0 : 1
@@ -99,6 +117,7 @@ const main = async (): Promise<number> => {
   }
   if (given.help) process.stdout.write(`${usage}\n`)
   else if (given.list) process.stdout.write(`${given.names.join("\n")}\n`)
+  else if (given.report) writeFileSync(report, reportOf(benchmarks, parseMeasurements(readFileSync(kept, "utf8"))))
   else return measure(given)
   return 0
 }

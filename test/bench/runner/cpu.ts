@@ -132,5 +132,5 @@ export const residentMegabytesOf = (id: number): number => {
 /** The machine in one line. */
 export const machine = (): string => {
   const processors = cpus()
-  return `${processors[0]?.model.trim() ?? "unknown CPU"}, ${processors.length} cores, Node ${process.versions.node}, ${process.platform}-${process.arch}, ${new Date().toISOString().slice(0, 10)}`
+  return `${processors[0]?.model.trim() ?? "unknown CPU"}, ${processors.length} cores, Node ${process.versions.node}, ${process.platform}-${process.arch}`
 }

@@ -101,7 +101,8 @@ export const resultsOf = (
 ): ReadonlyArray<Result> =>
   benchmark.rows.filter((row) => wanted(rowName(benchmark, row))).map((row) => resultOf(benchmark, row, rounds))
 
-const number = (value: number): string => rounded(value).toLocaleString("en-US", { maximumSignificantDigits: 8 })
+/** A figure as people read it. */
+export const number = (value: number): string => rounded(value).toLocaleString("en-US", { maximumSignificantDigits: 8 })
 
 const columns: ReadonlyArray<readonly [title: string, width: number, cell: (result: Result) => string]> = [
   ["ROW", 34, ({ row }) => row.name],
