@@ -3,9 +3,6 @@
  * flushes, of the log and of the database.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { Context, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import pg from "pg"
 import * as Durable from "../../src/durable.ts"
@@ -14,9 +11,11 @@ import { internals } from "../../src/engine/shell/internals.ts"
 import { Prng } from "../../src/simulation/Prng.ts"
 import { admit, organizationOf, Sender } from "../bench/workloads/mail.ts"
 import { startServers } from "../bench/workloads/servers.ts"
+import type { Means } from "../support/longRun.ts"
+import { inRunFolder } from "../support/runFolder.ts"
 import { cpuBelow } from "./cpuBelow.ts"
 
-export interface CapacityLoad {
+export interface CapacityLoad extends Means {
   readonly organizations: number
   /** How long the skewed load goes on. */
   readonly seconds: number
@@ -59,18 +58,15 @@ const progressMillis = 30_000
 /** The organization of a draw: of each, as often as its place in the list is low (Zipf's law). */
 const skewed = (draw: Prng, organizations: number): number => Math.floor(organizations ** draw.next()) - 1
 
-export const runCapacity = async (load: CapacityLoad, tell: (line: string) => void): Promise<Measured> => {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-capacity-"))
-  const scope = Scope.makeUnsafe()
-  try {
-    return await Effect.runPromise(Scope.provide(measure(load, folder, tell), scope))
-  } finally {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+export const runCapacity = (load: CapacityLoad): Promise<Measured> =>
+  inRunFolder("capacity", load.signal, (folder, atEnd) => {
+    const scope = Scope.makeUnsafe()
+    atEnd(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    return Effect.runPromise(Scope.provide(measure(load, folder), scope), { signal: load.signal })
+  })
 
-const measure = Effect.fnUntraced(function* (load: CapacityLoad, folder: string, tell: (line: string) => void) {
+const measure = Effect.fnUntraced(function* (load: CapacityLoad, folder: string) {
+  const { tell } = load
   const servers = yield* startServers(folder)
   const config = { partitions: load.partitions }
   const engine = Context.get(yield* Layer.build(Durable.layer({ actors: [Sender], config }, servers)), Engine)
@@ -87,8 +83,14 @@ const measure = Effect.fnUntraced(function* (load: CapacityLoad, folder: string,
     globalThis.gc?.()
     return process.memoryUsage().rss
   }
-  const database = new pg.Client({ connectionString: servers.databaseUrl })
-  yield* Effect.promise(() => database.connect())
+  const database = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new pg.Client({ connectionString: servers.databaseUrl })
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
   const databaseBytes = Effect.promise(async () => {
     const { rows } = await database.query<{ readonly bytes: string }>(
       "select pg_database_size(current_database()) as bytes"
@@ -183,7 +185,6 @@ const measure = Effect.fnUntraced(function* (load: CapacityLoad, folder: string,
   }
   yield* Effect.promise(() => database.query("vacuum"))
   const fullDatabase = yield* databaseBytes
-  yield* Effect.promise(() => database.end())
   return {
     first,
     skewed: busy,

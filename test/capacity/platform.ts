@@ -3,7 +3,7 @@
  * kind after the other.
  */
 import { once } from "node:events"
-import { readdir, readFile, stat } from "node:fs/promises"
+import { readdir, stat } from "node:fs/promises"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -12,6 +12,8 @@ import { Worker } from "node:worker_threads"
 import pg from "pg"
 import { makeRunTenant } from "../deliveries/tenants.ts"
 import { makeAccount } from "../sending/accounts.ts"
+import { KilledPlatform } from "../support/killed.ts"
+import { type AtEnd, inRunFolder } from "../support/runFolder.ts"
 import { cpuBelow } from "./cpuBelow.ts"
 
 /** What one of a kind costs; microseconds and bytes. */
@@ -50,14 +52,16 @@ const inParallel = async (count: number, callers: number, one: (number: number) 
 }
 
 export interface PlatformOptions {
-  readonly dataFolder: string
-  /** Starts the platform with this environment; answers its process id once it is ready. */
-  readonly start: (environment: Readonly<Record<string, string>>) => Promise<number>
   readonly events: number
   readonly sends: number
+  readonly signal: AbortSignal | undefined
 }
 
-export const measurePlatform = async (options: PlatformOptions): Promise<PlatformCosts> => {
+/** Measures them on a platform with servers of its own. */
+export const runPlatform = (options: PlatformOptions): Promise<PlatformCosts> =>
+  inRunFolder("capacity", options.signal, (folder, atEnd) => measure(options, folder, atEnd))
+
+const measure = async (options: PlatformOptions, dataFolder: string, atEnd: AtEnd): Promise<PlatformCosts> => {
   const sink = new Worker(new URL("../bench/workloads/smtpSink.ts", import.meta.url))
   const [relayPort] = (await once(sink, "message")) as [number]
   let arrived = 0
@@ -70,25 +74,28 @@ export const measurePlatform = async (options: PlatformOptions): Promise<Platfor
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
   const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
   try {
-    const pid = await options.start({
-      SLUICE_ADMIN_KEY: adminKey,
-      SLUICE_SMTP_URL: `smtp://127.0.0.1:${relayPort}`
+    const platform = new KilledPlatform({
+      folder: dataFolder,
+      environment: {
+        SLUICE_ADMIN_KEY: adminKey,
+        SLUICE_LOG_LEVEL: "error",
+        SLUICE_SMTP_URL: `smtp://127.0.0.1:${relayPort}`
+      }
     })
-    const run = JSON.parse(await readFile(join(options.dataFolder, "run.json"), "utf8")) as {
-      readonly adminUrl: string
-      readonly apiUrl: string
-      readonly postgresUrl: string
-    }
-    const place = { url: run.apiUrl, adminUrl: run.adminUrl }
-    const database = new pg.Client({ connectionString: run.postgresUrl })
+    atEnd(() => platform.stop())
+    await platform.start()
+    const { pid } = platform
+    const place = { url: platform.url, adminUrl: platform.adminUrl }
+    const database = new pg.Client({ connectionString: platform.postgresUrl })
     await database.connect()
+    atEnd(() => database.end())
     const look = async () => {
       const { rows } = await database.query<{ readonly bytes: string }>(
         "select pg_database_size(current_database()) as bytes"
       )
       return {
         cpu: cpuBelow(pid),
-        log: await bytesOf(join(options.dataFolder, "nats")),
+        log: await bytesOf(join(dataFolder, "nats")),
         database: Number(rows[0]!.bytes)
       }
     }
@@ -165,7 +172,6 @@ export const measurePlatform = async (options: PlatformOptions): Promise<Platfor
       while ((await taken()) < options.sends + 50) await pause(50)
       await pause(1_000)
     })
-    await database.end()
     return { event, delivered, send: sent }
   } finally {
     receiver.closeAllConnections()

@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { freshnessMillis } from "../../src/engine/limits.ts"
+import { playBriefly } from "../support/longRun.ts"
 import { describeReport } from "./report.ts"
 import { runChaos } from "./run.ts"
 
@@ -14,19 +15,13 @@ const runMillis = 600_000
 it(
   "kept every acknowledged decision, once and whole, through kills and pauses of the engine, its log and its database",
   async () => {
-    const lines: Array<string> = []
-    const report = await Effect.runPromise(
-      runChaos({
-        rounds: 3,
-        seed: process.env.SLUICE_CHAOS_SEED ?? "three rounds",
-        pauseMillis: freshnessMillis + 1_000,
-        // No round of so few has one.
-        hangMillis: 1_000,
-        checkpointMillis: 1_500,
-        tell: (line) => void lines.push(line)
-      })
-    ).finally(() => process.stdout.write(`${lines.join("\n")}\n`))
-    process.stdout.write(`${describeReport(report)}\n`)
+    const seed = process.env.SLUICE_CHAOS_SEED ?? "three rounds"
+    // No round of so few has a PostgreSQL that hangs.
+    const times = { pauseMillis: freshnessMillis + 1_000, hangMillis: 1_000, checkpointMillis: 1_500 }
+    const report = await playBriefly(
+      (means) => Effect.runPromise(runChaos({ ...means, ...times, rounds: 3, seed })),
+      describeReport
+    )
     expect(report.violations).toEqual([])
     expect(report.decisions.acknowledged).toBeGreaterThan(3_000)
     // What was to be seen through has happened.

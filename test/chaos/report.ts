@@ -1,4 +1,5 @@
 /** A run's report for people. */
+import { describeViolations } from "../support/longRun.ts"
 import type { ChaosReport } from "./run.ts"
 
 const counted = (counts: Readonly<Record<string, number>>): string =>
@@ -22,8 +23,10 @@ export const describeReport = (report: ChaosReport): string => {
     `rule 2        ${counted(report.branches)}`,
     `errors seen${errors.length === 0 ? "   none" : ""}`,
     ...errors,
-    report.violationCount === 0
-      ? "every acknowledged decision is there once, whole, in log, state and projection"
-      : `${report.violationCount} VIOLATIONS, among them:\n${report.violations.map((text) => `    ${text}`).join("\n")}`
+    describeViolations(
+      report.violations,
+      "every acknowledged decision is there once, whole, in log, state and projection",
+      report.violationCount
+    )
   ].join("\n")
 }

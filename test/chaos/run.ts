@@ -7,6 +7,7 @@ import { Journal } from "../../src/engine/Journal.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
+import type { Means } from "../support/longRun.ts"
 import { Audit, accountOf } from "./audit.ts"
 import { Callers } from "./callers.ts"
 import { Decisions } from "./decisions.ts"
@@ -19,7 +20,7 @@ import type { Figures } from "./protocol.ts"
 import { type Server, startServers } from "./servers.ts"
 import type { WorkerProcess } from "./workerProcess.ts"
 
-export interface ChaosOptions {
+export interface ChaosOptions extends Means {
   readonly rounds: number
   readonly seed: string
   /** How long what is stopped stays so. */
@@ -27,8 +28,6 @@ export interface ChaosOptions {
   /** How long a PostgreSQL that hangs does so. */
   readonly hangMillis: number
   readonly checkpointMillis: number
-  /** Told what happens, one line at a time. */
-  readonly tell: (line: string) => void
 }
 
 export interface ChaosReport {

@@ -2,6 +2,7 @@
  * Three rounds of the cluster test (`npm run test:cluster` runs twenty, and judges the times): a process, a machine and PostgreSQL fail once each.
  */
 import { expect, it } from "vitest"
+import { playBriefly } from "../support/longRun.ts"
 import { needing } from "../support/needs.ts"
 import { describeReport, faults, runCluster } from "./run.ts"
 
@@ -14,11 +15,8 @@ it("[platform 8.4] kept every answered decision, once, and served every partitio
   ...needing("namespaces"),
   timeout: runMillis
 }, async () => {
-  const report = await runCluster({
-    faults: faults.filter(({ name }) => chosen.includes(name)),
-    tell: (line) => process.stdout.write(`${line}\n`)
-  })
-  process.stdout.write(`${describeReport(report)}\n`)
+  const wanted = faults.filter(({ name }) => chosen.includes(name))
+  const report = await playBriefly((means) => runCluster({ ...means, faults: wanted }), describeReport)
   expect(report.violations).toEqual([])
   expect(report.rounds.map(({ fault }) => fault)).toEqual(chosen)
   expect(report.answered).toBeGreaterThan(1_000)

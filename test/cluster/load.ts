@@ -3,7 +3,7 @@
  * number is looked up once and never again, so each answered one must be there exactly once, and no number twice.
  */
 import { setTimeout as pause } from "node:timers/promises"
-import { ask } from "../deliveries/tenants.ts"
+import { adminOf } from "../support/ask.ts"
 import { adminKey, type Node } from "./deployment.ts"
 
 /** Between two look-ups of a caller. */
@@ -20,16 +20,16 @@ export interface Organization {
   readonly key: string
 }
 
-/** Asked again while a partition is not served yet. */
-const admin = (node: Node, path: string, body: object): Promise<Record<string, string>> =>
-  ask(() => `${node.adminUrl}/admin/v1${path}`, { method: "POST", bearer: adminKey, body })
-
 export const makeOrganizations = async (node: Node, count: number): Promise<ReadonlyArray<Organization>> => {
+  const admin = adminOf(node, adminKey)
   const made: Array<Organization> = []
   for (let number = 0; number < count; number++) {
-    const { id } = await admin(node, "/organizations", { name: `Organization ${number}`, plan: "team" })
-    const { key } = await admin(node, `/organizations/${id}/keys`, { services: ["telco"], scopes: [] })
-    made.push({ id: id!, key: key! })
+    const { id } = await admin<Organization>("POST", "/organizations", {
+      name: `Organization ${number}`,
+      plan: "team"
+    })
+    const { key } = await admin<Organization>("POST", `/organizations/${id}/keys`, { services: ["telco"], scopes: [] })
+    made.push({ id, key })
   }
   return made
 }

@@ -4,6 +4,8 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
+import { describeViolations, type Means } from "../support/longRun.ts"
+import { untilInterrupted } from "../support/runFolder.ts"
 import { hammer } from "./caps.ts"
 import {
   adminKey,
@@ -220,10 +222,9 @@ const audit = async (databaseUrl: string, load: Load): Promise<ReadonlyArray<str
   }
 }
 
-export interface RunOptions {
+export interface RunOptions extends Means {
   /** Which faults, in their order. */
   readonly faults: ReadonlyArray<Fault>
-  readonly tell: (line: string) => void
   /** A folder for what the nodes write. */
   readonly logs?: string | undefined
 }
@@ -231,58 +232,61 @@ export interface RunOptions {
 export const runCluster = async (options: RunOptions): Promise<Report> => {
   const deployment = await openDeployment(options.logs)
   try {
-    const { nodes } = deployment
-    const organizations = await makeOrganizations(nodes[0]!, organizationCount)
-    const load = startLoad(nodes, organizations)
-    const violations: Array<string> = []
-    const late: Array<string> = []
-    const rounds: Array<RoundReport> = []
-    await untilWhole(deployment, load)
-    let epochs = await epochsOf(nodes[0]!)
-    for (const [index, fault] of options.faults.entries()) {
-      const victim = nodes[index % nodes.length]!
-      const capped = await hammer(nodes, index)
-      load.takeGaps()
-      load.takeRefusals()
-      await fault.happen(deployment, victim)
-      const { wrong } = await capped.done
-      if (wrong !== undefined) violations.push(`${fault.name}: ${wrong}`)
-      try {
-        await untilWhole(deployment, load)
-      } catch (error) {
-        violations.push(`${fault.name} (${victim.machine.name}): ${(error as Error).message}`)
-        for (const node of nodes) options.tell(`--- ${node.machine.name}\n${node.sluice.output.slice(-4_000)}`)
-        break
-      }
-      const now = await epochsOf(nodes[(index + 1) % nodes.length]!)
-      if (now.some((epoch, partition) => epoch < epochs[partition]!))
-        violations.push(`${fault.name}: an epoch went back, from ${epochs.join(" ")} to ${now.join(" ")}`)
-      if (fault.movesNothing === true && now.some((epoch, partition) => epoch > epochs[partition]!))
-        late.push(`${fault.name}: owners have changed, epochs went from ${epochs.join(" ")} to ${now.join(" ")}`)
-      epochs = now
-      const gaps = load.takeGaps()
-      rounds.push({ fault: fault.name, machine: victim.machine.name, gaps })
-      const worst = Math.max(...gaps)
-      if (worst > fault.boundMillis) late.push(`${fault.name}: ${worst} ms, ${fault.boundMillis} may pass`)
-      options.tell(`  ${index + 1}. ${fault.name} (${victim.machine.name}): ${histogram(gaps)}`)
-      for (const [said, count] of load.takeRefusals()) options.tell(`     ${count} times 503: ${said}`)
-      options.tell(`     epochs ${epochs.join(" ")}`)
-    }
-    await load.stop()
-    violations.push(...(await audit(deployment.databaseUrl, load)))
-    const statuses = new Map<number, number>()
-    for (const own of load.calls) {
-      if (own.unhelpful > 0)
-        violations.push(`${own.organization.id} got ${own.unhelpful} times 503 without Retry-After`)
-      for (const [status, count] of own.statuses) statuses.set(status, (statuses.get(status) ?? 0) + count)
-    }
-    for (const [status, count] of statuses)
-      if (![0, 200, 503].includes(status)) violations.push(`${count} requests were answered ${status}`)
-    const answered = load.calls.reduce((sum, own) => sum + own.answered.size, 0)
-    return { rounds, answered, statuses, violations, late }
+    return await untilInterrupted(options.signal, play(deployment, options))
   } finally {
     await deployment.close()
   }
+}
+
+const play = async (deployment: Deployment, options: RunOptions): Promise<Report> => {
+  const { nodes } = deployment
+  const organizations = await makeOrganizations(nodes[0]!, organizationCount)
+  const load = startLoad(nodes, organizations)
+  const violations: Array<string> = []
+  const late: Array<string> = []
+  const rounds: Array<RoundReport> = []
+  await untilWhole(deployment, load)
+  let epochs = await epochsOf(nodes[0]!)
+  for (const [index, fault] of options.faults.entries()) {
+    const victim = nodes[index % nodes.length]!
+    const capped = await hammer(nodes, index)
+    load.takeGaps()
+    load.takeRefusals()
+    await fault.happen(deployment, victim)
+    const { wrong } = await capped.done
+    if (wrong !== undefined) violations.push(`${fault.name}: ${wrong}`)
+    try {
+      await untilWhole(deployment, load)
+    } catch (error) {
+      violations.push(`${fault.name} (${victim.machine.name}): ${(error as Error).message}`)
+      for (const node of nodes) options.tell(`--- ${node.machine.name}\n${node.sluice.output.slice(-4_000)}`)
+      break
+    }
+    const now = await epochsOf(nodes[(index + 1) % nodes.length]!)
+    if (now.some((epoch, partition) => epoch < epochs[partition]!))
+      violations.push(`${fault.name}: an epoch went back, from ${epochs.join(" ")} to ${now.join(" ")}`)
+    if (fault.movesNothing === true && now.some((epoch, partition) => epoch > epochs[partition]!))
+      late.push(`${fault.name}: owners have changed, epochs went from ${epochs.join(" ")} to ${now.join(" ")}`)
+    epochs = now
+    const gaps = load.takeGaps()
+    rounds.push({ fault: fault.name, machine: victim.machine.name, gaps })
+    const worst = Math.max(...gaps)
+    if (worst > fault.boundMillis) late.push(`${fault.name}: ${worst} ms, ${fault.boundMillis} may pass`)
+    options.tell(`  ${index + 1}. ${fault.name} (${victim.machine.name}): ${histogram(gaps)}`)
+    for (const [said, count] of load.takeRefusals()) options.tell(`     ${count} times 503: ${said}`)
+    options.tell(`     epochs ${epochs.join(" ")}`)
+  }
+  await load.stop()
+  violations.push(...(await audit(deployment.databaseUrl, load)))
+  const statuses = new Map<number, number>()
+  for (const own of load.calls) {
+    if (own.unhelpful > 0) violations.push(`${own.organization.id} got ${own.unhelpful} times 503 without Retry-After`)
+    for (const [status, count] of own.statuses) statuses.set(status, (statuses.get(status) ?? 0) + count)
+  }
+  for (const [status, count] of statuses)
+    if (![0, 200, 503].includes(status)) violations.push(`${count} requests were answered ${status}`)
+  const answered = load.calls.reduce((sum, own) => sum + own.answered.size, 0)
+  return { rounds, answered, statuses, violations, late }
 }
 
 const bounds = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 15_000] as const
@@ -306,5 +310,5 @@ export const describeReport = ({ answered, late, rounds, statuses, violations }:
       ? []
       : [`longest gaps without an answer: ${histogram(rounds.flatMap(({ gaps }) => gaps))}`]),
     ...late.map((line) => `late: ${line}`),
-    ...violations.map((line) => `VIOLATION: ${line}`)
+    describeViolations(violations, "no violation")
   ].join("\n")

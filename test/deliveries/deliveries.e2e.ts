@@ -1,5 +1,6 @@
 /** Three kills of the whole platform among some thousand events (`npm run test:deliveries` makes five among 10,000). */
 import { expect, it } from "vitest"
+import { playBriefly } from "../support/longRun.ts"
 import { describeReport } from "./report.ts"
 import { runKills } from "./run.ts"
 
@@ -11,12 +12,8 @@ const events = 600
 it(
   "[platform 4.2, 7.6] delivers every answered event at least once, signed, though the platform is killed -9 three times",
   async () => {
-    const lines: Array<string> = []
     const seed = Number(process.env.SLUICE_DELIVERIES_SEED ?? 3)
-    const report = await runKills({ events, kills: 3, seed, tell: (line) => lines.push(line) }).finally(() =>
-      process.stdout.write(`${lines.join("\n")}\n`)
-    )
-    process.stdout.write(`${describeReport(report)}\n`)
+    const report = await playBriefly((means) => runKills({ ...means, events, kills: 3, seed }), describeReport)
     expect(report.violations).toEqual([])
     expect(report.kills).toBe(3)
     expect(report.answered).toBeGreaterThanOrEqual(events)

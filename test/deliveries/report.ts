@@ -1,8 +1,6 @@
 /** A kill run's report for people. */
+import { describeViolations } from "../support/longRun.ts"
 import type { KillRunReport } from "./run.ts"
-
-/** Violations that are shown. */
-const shownViolations = 10
 
 export const describeReport = (report: KillRunReport): string => {
   const { answered, arrivals, duplicates, kills, loggedUnanswered, lost, refused, seconds, violations } = report
@@ -10,11 +8,9 @@ export const describeReport = (report: KillRunReport): string => {
     `lookups       ${answered} answered; ${loggedUnanswered} in the event log unanswered; ${lost} lost with the platform, unanswered`,
     `deliveries    ${arrivals} arrived for ${answered + loggedUnanswered} events; ${refused} refused once and retried; ${duplicates} duplicates`,
     `kills         ${kills} in ${seconds.toFixed(0)} s`,
-    violations.length === 0
-      ? "every answered event is in the event log once and arrived, signed, with the same bytes"
-      : `${violations.length} VIOLATIONS, among them:\n${violations
-          .slice(0, shownViolations)
-          .map((text) => `    ${text}`)
-          .join("\n")}`
+    describeViolations(
+      violations,
+      "every answered event is in the event log once and arrived, signed, with the same bytes"
+    )
   ].join("\n")
 }

@@ -5,25 +5,22 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Prng } from "../../src/simulation/Prng.ts"
-import { seedFiles, usNpa } from "../cli/files.ts"
-import { KilledPlatform } from "../support/killed.ts"
-import { sluice } from "../support/platform.ts"
+import { usNpa } from "../cli/files.ts"
+import { ask, listed } from "../support/ask.ts"
+import { KilledPlatform, makeSeededData, momentOf } from "../support/killed.ts"
+import type { Means } from "../support/longRun.ts"
+import { type AtEnd, inRunFolder, timed } from "../support/runFolder.ts"
 import type { Arrival, FromReceiver } from "./receiverProcess.ts"
 import { type ListedDelivery, type LoggedEvent, type Reckoning, reckon, type TenantFacts } from "./reckoning.ts"
-import { ask, listed, makeRunTenant, type RunTenant } from "./tenants.ts"
+import { makeRunTenant, type RunTenant } from "./tenants.ts"
 
-export interface KillRunOptions {
+export interface KillRunOptions extends Means {
   /** Lookups that are to be answered. */
   readonly events: number
   readonly kills: number
   readonly seed: number
-  /** Told what happens, one line at a time. */
-  readonly tell: (line: string) => void
 }
 
 export interface KillRunReport extends Reckoning {
@@ -54,11 +51,10 @@ interface Kill {
   readonly withServers: boolean
 }
 
-/** One kill in each equal part of the work, anywhere in it. */
 const planOf = (seed: number, kills: number): ReadonlyArray<Kill> => {
   const random = new Prng(seed, "kills")
   return Array.from({ length: kills }, (_, index) => ({
-    at: (index + 0.02 + 0.96 * random.next()) / kills,
+    at: momentOf(index, kills, random),
     withServers: random.chance(0.5)
   }))
 }
@@ -152,19 +148,13 @@ const look = async (platform: KilledPlatform, { endpoint, key }: RunTenant) => {
   return { pages, logged, deliveries, endpoint: shown }
 }
 
-const run = async (options: KillRunOptions, folder: string, cleanup: Array<() => unknown>): Promise<KillRunReport> => {
+const run = async (options: KillRunOptions, folder: string, atEnd: AtEnd): Promise<KillRunReport> => {
   const { events, kills, seed, tell } = options
-  const startedAt = performance.now()
-  const seconds = () => (performance.now() - startedAt) / 1000
-  const say = (line: string) => tell(`  ${seconds().toFixed(1).padStart(6)} s  ${line}`)
+  const { say, seconds } = timed(tell)
   tell(`seed ${seed}: ${events} events, ${kills} kills`)
-  const files = await seedFiles(folder)
-  const data = join(folder, "data")
-  const seeded = await sluice(["ingest", ...files], { SLUICE_DATA_DIR: data })
-  if (seeded.code !== 0) throw new Error(seeded.stderr)
-
+  const data = await makeSeededData(folder, atEnd)
   const { receiver, url } = await Receiver.start()
-  cleanup.push(() => receiver.stop())
+  atEnd(() => receiver.stop())
   const platform = new KilledPlatform({
     folder: data,
     environment: {
@@ -174,7 +164,7 @@ const run = async (options: KillRunOptions, folder: string, cleanup: Array<() =>
       SLUICE_WEBHOOK_RETRY_DELAYS: retryDelays
     }
   })
-  cleanup.push(() => platform.stop())
+  atEnd(() => platform.stop())
   await platform.start()
   const names = Array.from({ length: tenantCount }, (_, index) => `tenant${index + 1}`)
   const tenants = await Promise.all(names.map((name) => makeRunTenant(platform, adminKey, url, name)))
@@ -260,13 +250,6 @@ const answeredAttempts = async (
   return answered
 }
 
-/** Runs it in a folder of its own, which is removed with everything that was started. */
-export const runKills = async (options: KillRunOptions): Promise<KillRunReport> => {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-kills-"))
-  const cleanup: Array<() => unknown> = [() => rm(folder, { recursive: true, force: true })]
-  try {
-    return await run(options, folder, cleanup)
-  } finally {
-    for (const step of cleanup.reverse()) await step()
-  }
-}
+/** Runs it in a folder of its own. */
+export const runKills = (options: KillRunOptions): Promise<KillRunReport> =>
+  inRunFolder("kills", options.signal, (folder, atEnd) => run(options, folder, atEnd))

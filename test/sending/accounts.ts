@@ -1,5 +1,5 @@
 /** The accounts of a kill run, over HTTP: each with a key, a verified domain and limits of its own. What is asked here is asked again when the platform was away. */
-import { ask, type Place } from "../deliveries/tenants.ts"
+import { adminOf, ask, makeUnlimited, type Place } from "../support/ask.ts"
 
 /** The most that an account on probation may be given: an exact window takes no more. */
 export const maximumProbationEmails = 5_000
@@ -20,15 +20,9 @@ export interface RunAccount extends AccountPlan {
 
 export const makeAccount = async (platform: Place, adminKey: string, plan: AccountPlan): Promise<RunAccount> => {
   const { dailyCap, emailsPerHour, name } = plan
-  const admin = <A>(method: string, path: string, body: object) =>
-    ask<A>(() => `${platform.adminUrl}/admin/v1${path}`, { method, bearer: adminKey, body })
-  const { id: organization } = await admin<{ readonly id: string }>("POST", "/organizations", {
-    name,
-    plan: "team",
-    sendPlan: "enterprise"
-  })
+  const admin = adminOf(platform, adminKey)
+  const organization = await makeUnlimited(admin, { name, sendPlan: "enterprise" })
   const path = `/organizations/${organization}`
-  await admin("PUT", `${path}/limits`, { requestsPerMinute: "unlimited" })
   const probation = { emailsPerHour, emailsPerDay: emailsPerHour, domainsPerHour: 500 }
   await admin("PUT", `${path}/send/limits`, { emailsPerMonth: "unlimited", requestsPerMinute: "unlimited", probation })
   const { key } = await admin<{ readonly key: string }>("POST", `${path}/keys`, { services: ["send"], scopes: ["*"] })

@@ -1,7 +1,6 @@
 /** How a kill run is told. */
+import { describeViolations } from "../support/longRun.ts"
 import type { SendingReport } from "./run.ts"
-
-const shownViolations = 20
 
 /** The part of the sorted figures that this share of them does not exceed. */
 const within = (sorted: ReadonlyArray<number>, share: number): number =>
@@ -27,7 +26,6 @@ export const describeReport = (report: SendingReport): string => {
     `${repeats.length} handed over again, each after a kill:`,
     ...describeRepeats(report),
     `recorded after the relay had it: half within ${half} ms, 99 % within ${most} ms, all within ${recordedMillis.at(-1) ?? 0} ms (of ${recordedMillis.length})`,
-    violations.length === 0 ? "no violation" : `${violations.length} VIOLATIONS`,
-    ...violations.slice(0, shownViolations).map((text) => `  ${text}`)
+    describeViolations(violations, "no violation")
   ].join("\n")
 }

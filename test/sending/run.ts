@@ -3,13 +3,14 @@
  * them or the relay are killed (-9) at moments that the seed chooses. Then the audit: what was answered was handed over, refused or is held, once under each key, and no cap was
  * crossed.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Prng } from "../../src/simulation/Prng.ts"
-import { listed } from "../deliveries/tenants.ts"
-import { KilledPlatform, victims } from "../support/killed.ts"
+import { listed } from "../support/ask.ts"
+import { KilledPlatform, momentOf, victims } from "../support/killed.ts"
+import type { Means } from "../support/longRun.ts"
+import { type AtEnd, inRunFolder, timed } from "../support/runFolder.ts"
 import { type AccountPlan, liftPause, makeAccount, maximumProbationEmails, type RunAccount } from "./accounts.ts"
 import {
   type AccountFacts,
@@ -23,13 +24,11 @@ import {
 import { KilledRelay, nobody } from "./relay.ts"
 import { portVariable, witnessVariable } from "./relayProcess.ts"
 
-export interface SendingOptions {
+export interface SendingOptions extends Means {
   /** Emails that are to be accepted. */
   readonly sends: number
   readonly kills: number
   readonly seed: number
-  /** Told what happens, one line at a time. */
-  readonly tell: (line: string) => void
 }
 
 export interface SendingReport extends Audit {
@@ -80,12 +79,12 @@ interface Kill {
 
 const allVictims: ReadonlyArray<Killed["victim"]> = [...victims, "relay"]
 
-/** One kill in each equal part of the work, anywhere in it; every kind of victim, where there are kills enough. */
+/** Every kind of victim, where there are kills enough. */
 const planOf = (seed: number, kills: number): ReadonlyArray<Kill> => {
   const random = new Prng(seed, "kills")
   const first = random.int(0, allVictims.length - 1)
   return Array.from({ length: kills }, (_, index) => ({
-    at: (index + 0.02 + 0.96 * random.next()) / kills,
+    at: momentOf(index, kills, random),
     victim: allVictims[(first + index) % allVictims.length]!
   }))
 }
@@ -249,16 +248,14 @@ const recordedAfter = async (
   return found.sort((a, b) => a - b)
 }
 
-const run = async (options: SendingOptions, folder: string, cleanup: Array<() => unknown>): Promise<SendingReport> => {
+const run = async (options: SendingOptions, folder: string, atEnd: AtEnd): Promise<SendingReport> => {
   const { kills, seed, sends, tell } = options
-  const startedAt = performance.now()
-  const seconds = () => (performance.now() - startedAt) / 1000
-  const say = (line: string) => tell(`  ${seconds().toFixed(1).padStart(6)} s  ${line}`)
+  const { say, seconds } = timed(tell)
   tell(`seed ${seed}: ${sends} sends, ${kills} kills`)
   const witness = join(folder, "relay")
   await writeFile(witness, "")
   const relay = new KilledRelay((port) => ({ [witnessVariable]: witness, [portVariable]: String(port) }))
-  cleanup.push(() => relay.stop())
+  atEnd(() => relay.stop())
   await relay.start()
   const platform = new KilledPlatform({
     folder: join(folder, "data"),
@@ -269,7 +266,7 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
     },
     program: new URL("platformProcess.ts", import.meta.url).pathname
   })
-  cleanup.push(() => platform.stop())
+  atEnd(() => platform.stop())
   await platform.start()
   const senders: Array<Sender> = []
   for (const { share, ...plan } of plansFor(sends))
@@ -354,13 +351,6 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
   return { ...audit(all, taken, killed), killed, recordedMillis, refused, seconds: seconds() }
 }
 
-/** Runs it in a folder of its own, which is removed with everything that was started. */
-export const runSends = async (options: SendingOptions): Promise<SendingReport> => {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-sending-"))
-  const cleanup: Array<() => unknown> = [() => rm(folder, { recursive: true, force: true })]
-  try {
-    return await run(options, folder, cleanup)
-  } finally {
-    for (const step of cleanup.reverse()) await step()
-  }
-}
+/** Runs it in a folder of its own. */
+export const runSends = (options: SendingOptions): Promise<SendingReport> =>
+  inRunFolder("sending", options.signal, (folder, atEnd) => run(options, folder, atEnd))

@@ -1,5 +1,6 @@
 /** Five kills among some hundred sends (`npm run test:send` makes twelve among 20,000). */
 import { expect, it } from "vitest"
+import { playBriefly } from "../support/longRun.ts"
 import { describeReport } from "./report.ts"
 import { runSends } from "./run.ts"
 
@@ -11,12 +12,8 @@ const sends = 300
 it(
   "hands over, reports or holds every answered email, once under each key and within every cap, though the platform, its servers and its relay are killed -9",
   async () => {
-    const lines: Array<string> = []
     const seed = Number(process.env.SLUICE_SENDING_SEED ?? 3)
-    const report = await runSends({ sends, kills: 3, seed, tell: (line) => lines.push(line) }).finally(() =>
-      process.stdout.write(`${lines.join("\n")}\n`)
-    )
-    process.stdout.write(`${describeReport(report)}\n`)
+    const report = await playBriefly((means) => runSends({ ...means, sends, kills: 3, seed }), describeReport)
     expect(report.violations).toEqual([])
     // The caps were met: of the account, and of a sender.
     expect(report.refused).toBeGreaterThan(0)

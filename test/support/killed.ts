@@ -4,8 +4,11 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import type { ProcessInfo } from "../../src/embedded/processes.ts"
+import type { Prng } from "../../src/simulation/Prng.ts"
+import { seedFiles } from "../cli/files.ts"
 import { descendants } from "../cli/support.ts"
-import { type Platform, startPlatform } from "./platform.ts"
+import { type Platform, start, startPlatform } from "./platform.ts"
+import type { AtEnd } from "./runFolder.ts"
 
 /** What is killed: the platform alone, it and its servers, or one of these under it. */
 export const victims = ["platform", "everything", "nats", "postgres"] as const
@@ -30,6 +33,31 @@ export interface KilledOptions {
   readonly program?: string
 }
 
+/** What a start has written down; each start has other addresses. */
+const addressesOf = (text: string) => {
+  const { adminUrl, natsUrl, postgresUrl } = JSON.parse(text) as Readonly<
+    Record<"adminUrl" | "natsUrl" | "postgresUrl", string>
+  >
+  return { adminUrl, natsUrl, postgresUrl }
+}
+
+/** One kill in each of so many equal parts of the work, anywhere in it; from 0 to 1. */
+export const momentOf = (index: number, kills: number, random: Prng): number =>
+  (index + 0.02 + 0.96 * random.next()) / kills
+
+/** Makes a data folder with a few codes of the directory. */
+export const makeSeededData = async (folder: string, atEnd: AtEnd): Promise<string> => {
+  const data = join(folder, "data")
+  const ingestion = start(["ingest", ...(await seedFiles(folder))], { SLUICE_DATA_DIR: data })
+  atEnd(() => {
+    ingestion.process.kill("SIGTERM")
+    return ingestion.finished
+  })
+  const { code, stderr } = await ingestion.finished
+  if (code !== 0) throw new Error(stderr)
+  return data
+}
+
 export class KilledPlatform {
   /** Set while the platform itself is away. */
   away: Promise<void> | undefined
@@ -39,20 +67,29 @@ export class KilledPlatform {
   killedAt = 0
   url = ""
   adminUrl = ""
+  natsUrl = ""
+  postgresUrl = ""
   private platform: Platform | undefined
+  private starting: Promise<Platform> | undefined
+  private isStopped = false
   private readonly options: KilledOptions
 
   constructor(options: KilledOptions) {
     this.options = options
   }
 
+  get pid(): number {
+    return this.platform!.pid
+  }
+
   async start(): Promise<void> {
+    if (this.isStopped) throw new Error("the run is over")
     const { environment, folder, program } = this.options
     const port = this.url === "" ? "0" : new URL(this.url).port
-    this.platform = await startPlatform({ SLUICE_PORT: port, ...environment }, folder, program)
+    this.starting = startPlatform({ SLUICE_PORT: port, ...environment }, folder, program)
+    this.platform = await this.starting
     this.url = this.platform.url
-    const run = JSON.parse(await readFile(join(folder, "run.json"), "utf8")) as { readonly adminUrl: string }
-    this.adminUrl = run.adminUrl
+    Object.assign(this, addressesOf(await readFile(join(folder, "run.json"), "utf8")))
   }
 
   /** Kills it; `recovering` is over once everything is back. */
@@ -108,7 +145,10 @@ export class KilledPlatform {
   }
 
   async stop(): Promise<void> {
+    this.isStopped = true
     await this.recovering?.catch(() => {})
-    await this.platform?.stop()
+    // At an interruption it may be starting still.
+    const platform = await this.starting?.catch(() => undefined)
+    await platform?.stop()
   }
 }

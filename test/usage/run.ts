@@ -2,24 +2,21 @@
  * A kill run of usage: `sluice serve` as its users run it, while callers look numbers up (facts), read the directory (counted in memory) and report usage. It is killed (-9) again and
  * again and started anew. Then the figures are held against a recount of the log, and against what callers were told.
  */
-import { once } from "node:events"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { Prng } from "../../src/simulation/Prng.ts"
-import { seedFiles, usNpa } from "../cli/files.ts"
-import { ask } from "../deliveries/tenants.ts"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { usNpa } from "../cli/files.ts"
+import { adminOf, ask, makeUnlimited } from "../support/ask.ts"
+import { KilledPlatform, makeSeededData } from "../support/killed.ts"
+import { describeViolations, type Means } from "../support/longRun.ts"
+import { type AtEnd, inRunFolder } from "../support/runFolder.ts"
 import { Recount } from "./recount.ts"
 
-export interface UsageRunOptions {
+export interface UsageRunOptions extends Means {
   readonly kills: number
   /** Requests between two kills. */
   readonly requests: number
   readonly seed: number
-  readonly tell: (line: string) => void
 }
 
 export interface UsageRunReport {
@@ -41,12 +38,6 @@ const partitions = 8
 const patienceMillis = 60_000
 const adminKey = `adm_${"Uz4".repeat(10)}`
 
-interface RunJson {
-  readonly adminUrl: string
-  readonly natsUrl: string
-  readonly postgresUrl: string
-}
-
 interface Tenant {
   readonly organization: string
   readonly key: string
@@ -62,47 +53,9 @@ interface Counts {
   sent: number
 }
 
-/** The platform, always at the same address. */
-class Killed {
-  url = ""
-  run: RunJson = { adminUrl: "", natsUrl: "", postgresUrl: "" }
-  private platform: Platform | undefined
-  private readonly folder: string
-
-  constructor(folder: string) {
-    this.folder = folder
-  }
-
-  get adminUrl(): string {
-    return this.run.adminUrl
-  }
-
-  async start(): Promise<void> {
-    const port = this.url === "" ? "0" : new URL(this.url).port
-    this.platform = await startPlatform(
-      { SLUICE_PORT: port, SLUICE_ADMIN_KEY: adminKey, SLUICE_DEMO: "off" },
-      this.folder
-    )
-    this.url = this.platform.url
-    this.run = JSON.parse(await readFile(join(this.folder, "run.json"), "utf8")) as RunJson
-  }
-
-  async kill(): Promise<void> {
-    const ended = once(this.platform!.process, "exit")
-    this.platform!.process.kill("SIGKILL")
-    await ended
-  }
-
-  async stop(): Promise<void> {
-    await this.platform?.stop()
-  }
-}
-
-const makeTenant = async (platform: Killed, name: string): Promise<Tenant> => {
-  const admin = <A>(method: string, path: string, body: object) =>
-    ask<A>(() => `${platform.adminUrl}/admin/v1${path}`, { method, bearer: adminKey, body })
-  const { id: organization } = await admin<{ readonly id: string }>("POST", "/organizations", { name, plan: "team" })
-  await admin("PUT", `/organizations/${organization}/limits`, { requestsPerMinute: "unlimited" })
+const makeTenant = async (platform: KilledPlatform, name: string): Promise<Tenant> => {
+  const admin = adminOf(platform, adminKey)
+  const organization = await makeUnlimited(admin, { name })
   const of = `/organizations/${organization}`
   const { key } = await admin<{ readonly key: string }>("POST", `${of}/keys`, {
     services: ["telco", "directory"],
@@ -125,7 +78,7 @@ const makeTenant = async (platform: Killed, name: string): Promise<Tenant> => {
 
 /** Asks until so many requests were made in this life; each is asked once, but reports until they are answered. */
 const call = async (
-  platform: Killed,
+  platform: KilledPlatform,
   tenants: ReadonlyArray<Tenant>,
   counts: ReadonlyArray<Counts>,
   { requests, round }: { readonly requests: number; readonly round: number },
@@ -186,7 +139,7 @@ const call = async (
 }
 
 /** The figures as they stand in the database, like the recount's sums. */
-const figuresOf = async ({ postgresUrl }: RunJson): Promise<Map<string, number>> => {
+const figuresOf = async ({ postgresUrl }: KilledPlatform): Promise<Map<string, number>> => {
   const client = new pg.Client({ connectionString: postgresUrl })
   try {
     await client.connect()
@@ -231,19 +184,16 @@ const judge = (
 
 const total = (numbers: ReadonlyArray<number>): number => numbers.reduce((sum, one) => sum + one, 0)
 
-const run = async (
-  options: UsageRunOptions,
-  folder: string,
-  cleanup: Array<() => unknown>
-): Promise<UsageRunReport> => {
+const run = async (options: UsageRunOptions, folder: string, atEnd: AtEnd): Promise<UsageRunReport> => {
   const { kills, requests, seed, tell } = options
   const random = new Prng(seed, "usage")
-  const data = join(folder, "data")
   tell(`seed ${seed}: ${kills} kills, ${requests} requests between them`)
-  const seeded = await sluice(["ingest", ...(await seedFiles(folder))], { SLUICE_DATA_DIR: data })
-  if (seeded.code !== 0) throw new Error(seeded.stderr)
-  const platform = new Killed(data)
-  cleanup.push(() => platform.stop())
+  const data = await makeSeededData(folder, atEnd)
+  const platform = new KilledPlatform({
+    folder: data,
+    environment: { SLUICE_ADMIN_KEY: adminKey, SLUICE_DEMO: "off" }
+  })
+  atEnd(() => platform.stop())
   await platform.start()
   const names = Array.from({ length: tenantCount }, (_, index) => `tenant${index + 1}`)
   const tenants = await Promise.all(names.map((name) => makeTenant(platform, name)))
@@ -255,20 +205,19 @@ const run = async (
     await call(platform, tenants, counts, { requests, round }, (asked) => {
       if (asked < at || killed !== undefined) return
       tell(`kill -9 at request ${asked} of round ${round + 1}`)
-      killed = platform.kill().then(() => platform.start())
-      // Whoever waits for it fails.
-      killed.catch(() => {})
+      platform.kill("platform")
+      killed = platform.recovering
     })
     await killed
-    await recount.readOn(platform.run.natsUrl, partitions)
+    await recount.readOn(platform.natsUrl, partitions)
   }
   const deadline = performance.now() + patienceMillis
-  let figures = await figuresOf(platform.run)
+  let figures = await figuresOf(platform)
   let last = ""
   // Counts of the last second are on their way, and the projection follows.
   for (;;) {
-    await recount.readOn(platform.run.natsUrl, partitions)
-    figures = await figuresOf(platform.run)
+    await recount.readOn(platform.natsUrl, partitions)
+    figures = await figuresOf(platform)
     const seen = JSON.stringify([...figures])
     if ((same(figures, recount.sums) && seen === last) || performance.now() > deadline) break
     last = seen
@@ -287,16 +236,9 @@ const run = async (
   }
 }
 
-export const runUsage = async (options: UsageRunOptions): Promise<UsageRunReport> => {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-usage-"))
-  const cleanup: Array<() => unknown> = []
-  try {
-    return await run(options, folder, cleanup)
-  } finally {
-    for (const clean of cleanup.reverse()) await clean()
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+/** Runs it in a folder of its own. */
+export const runUsage = (options: UsageRunOptions): Promise<UsageRunReport> =>
+  inRunFolder("usage", options.signal, (folder, atEnd) => run(options, folder, atEnd))
 
 export const describeUsage = ({ frames, kills, lookups, reads, reported, sent, violations }: UsageRunReport): string =>
   [
@@ -304,5 +246,5 @@ export const describeUsage = ({ frames, kills, lookups, reads, reported, sent, v
     `look-ups: ${lookups[0]} asked, ${lookups[1]} answered, ${lookups[2]} counted`,
     `reads: ${reads[0]} asked, ${reads[1]} answered, ${reads[2]} counted`,
     `${reported} bytes reported, ${sent} emails sent`,
-    violations.length === 0 ? "no violation" : violations.map((one) => `VIOLATION: ${one}`).join("\n")
+    describeViolations(violations, "no violation")
   ].join("\n")

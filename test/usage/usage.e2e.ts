@@ -1,5 +1,6 @@
 /** Two kills of the platform while it counts (`npm run test:usage` makes ten). */
 import { expect, it } from "vitest"
+import { playBriefly } from "../support/longRun.ts"
 import { describeUsage, runUsage } from "./run.ts"
 
 /** For a machine that does much else. */
@@ -8,11 +9,10 @@ const runMillis = 300_000
 it(
   "[platform 11.8] the figures are those of the log's facts though the platform is killed -9 twice, and no report counts twice",
   async () => {
-    const lines: Array<string> = []
-    const report = await runUsage({ kills: 2, requests: 400, seed: 18, tell: (line) => lines.push(line) }).finally(() =>
-      process.stdout.write(`${lines.join("\n")}\n`)
+    const report = await playBriefly(
+      (means) => runUsage({ ...means, kills: 2, requests: 400, seed: 18 }),
+      describeUsage
     )
-    process.stdout.write(`${describeUsage(report)}\n`)
     expect(report.violations).toEqual([])
     // What was to be seen through has happened.
     expect(report.lookups[2]).toBeGreaterThan(0)

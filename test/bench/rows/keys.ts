@@ -1,5 +1,5 @@
 /** How long an API key that is in use is still taken after its revocation was answered (docs/platform.md, 2.3: a second at most). */
-import { ask } from "../../deliveries/tenants.ts"
+import { ask } from "../../support/ask.ts"
 import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import { ChildFailed } from "../runner/child.ts"
 import { addressesOf, filledDataFolder, startPlatform } from "../runner/platform.ts"

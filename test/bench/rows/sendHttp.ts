@@ -4,8 +4,8 @@
  */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { ask } from "../../deliveries/tenants.ts"
 import { makeAccount } from "../../sending/accounts.ts"
+import { ask } from "../../support/ask.ts"
 import { clockStartVariable, clockVariable, moveOn } from "../../support/movableClock.ts"
 import type { SendPeerSettings } from "../peers/fastifySend.ts"
 import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
