@@ -176,6 +176,9 @@ describe("a subscription", () => {
       { cancelUrl: "javascript:alert(1)" },
       { cancelUrl: "https://a:b@shop.example/" },
       { cancelUrl: "" },
+      ...["https:", "https://", "https://[::1", "https://a b/", "javascript:0", "https://a@b/"].map((successUrl) => ({
+        successUrl
+      })),
       { prize: 1 }
     ]) {
       const { body: refused, status } = await tenant.ask("POST", "/v1/billing/checkout", { ...body, ...wrong })

@@ -1,4 +1,7 @@
-/** Numbers of the bundled snapshot, counted from the published files by another program in another language: states and carriers. */
+/**
+ * Numbers of the bundled snapshot (NANPA code assignments and NPA report of 2026-07-06, CNAC code status of 2024-10-10, the joined carrier list), counted from the
+ * published files by another program in another language: states, carriers, statuses and the whole.
+ */
 import type { CarrierDetail } from "../../src/directory/schema.ts"
 
 /** Records by state, of every status; `none` are those without one. */
@@ -75,7 +78,7 @@ export const recordsByState: Readonly<Record<string, number>> = {
   YT: 61
 }
 
-/** Carriers of both countries and of territories; an OCN with a letter, one known from the list only, one without assigned codes. */
+/** Carriers of both countries and of territories, in one state and in fifty; OCNs with a letter, brands, one known from the list only, one without assigned codes. */
 export const carriers: ReadonlyArray<CarrierDetail> = [
   {
     ocn: "6534",
@@ -352,7 +355,120 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     state: "ON",
     country: "CA",
     exchanges: { total: 240, by_state: { AB: 31, BC: 35, MB: 3, NL: 1, NS: 3, ON: 124, QC: 33, SK: 10 } }
+  },
+  {
+    ocn: "3700",
+    company_name: "MICRONESIAN TELECOMMUNICATIONS CORPORATION",
+    common_name: null,
+    carrier_type: "ILEC",
+    state: "MP",
+    country: "US",
+    exchanges: { total: 15, by_state: { MP: 15 } }
+  },
+  {
+    ocn: "638J",
+    company_name: "LIBERTY MOBILE USVI INC.",
+    common_name: null,
+    carrier_type: "WIRELESS",
+    state: "VI",
+    country: "US",
+    exchanges: { total: 16, by_state: { VI: 16 } }
+  },
+  {
+    ocn: "0099",
+    company_name: "HANCOCK TEL. CO.",
+    common_name: null,
+    carrier_type: "ILEC",
+    state: "NY",
+    country: "US",
+    exchanges: { total: 2, by_state: { NY: 1, PA: 1 } }
+  },
+  {
+    ocn: "079G",
+    company_name: "BULLOCH CELLULAR, INC. - GA",
+    common_name: null,
+    carrier_type: null,
+    state: "GA",
+    country: "US",
+    exchanges: { total: 1, by_state: { GA: 1 } }
+  },
+  {
+    ocn: "8051",
+    company_name: "Bell Canada",
+    common_name: "Bell Canada",
+    carrier_type: "ILEC",
+    state: "ON",
+    country: "CA",
+    exchanges: { total: 2050, by_state: { ON: 2043, QC: 1 } }
+  },
+  {
+    ocn: "8084",
+    company_name: "TELUS",
+    common_name: null,
+    carrier_type: "ILEC",
+    state: "AB",
+    country: "CA",
+    exchanges: { total: 990, by_state: { AB: 988 } }
+  },
+  {
+    ocn: "342K",
+    company_name: "Vocom International Telecommunications, Inc.",
+    common_name: null,
+    carrier_type: null,
+    state: "QC",
+    country: "CA",
+    exchanges: { total: 1, by_state: { QC: 1 } }
   }
 ]
 
 export const carriersInPuertoRico = ["091J", "3201", "4823", "559F", "639J", "752E", "8305", "955G", "9726", "985G"]
+
+/** Filters of the carrier list with the number of carriers that pass and the first of them. */
+export const carrierFilters = [
+  { query: "", total: 3093, first: ["0003", "0004", "0005"] },
+  { query: "country=US", total: 2966, first: ["0003", "0004", "0005"] },
+  { query: "country=CA", total: 127, first: ["004G", "038E", "055H"] },
+  { query: "state=NY", total: 118, first: ["0059", "0065", "0071"] },
+  { query: "state=ON", total: 70, first: ["004G", "038E", "055H"] },
+  { query: "state=MP", total: 2, first: ["3700", "4974"] },
+  { query: "state=PE", total: 1, first: ["8087"] },
+  { query: "type=ILEC", total: 1415, first: ["0003", "0004", "0005"] },
+  { query: "type=CLEC", total: 1387, first: ["001F", "002F", "0030"] },
+  { query: "type=WIRELESS", total: 271, first: ["0051", "0059", "013B"] },
+  { query: "type=CAP", total: 0, first: [] },
+  { query: "type=IXC", total: 0, first: [] },
+  { query: "type=PCS", total: 0, first: [] },
+  { query: "country=CA&type=WIRELESS", total: 17, first: ["328F", "329A", "346J"] },
+  { query: "country=US&state=CA", total: 75, first: ["0051", "006E", "026K"] },
+  { query: "country=CA&state=CA", total: 0, first: [] },
+  { query: "country=CA&state=ON&type=CLEC", total: 37, first: ["004G", "038E", "055H"] },
+  { query: "country=US&state=NY&type=WIRELESS", total: 14, first: ["0059", "1941", "2612"] },
+  { query: "country=US&state=NY&type=ILEC", total: 42, first: ["0071", "0072", "0073"] },
+  { query: "country=us&state=ny&type=ilec", total: 42, first: ["0071", "0072", "0073"] }
+] as const
+
+/** A code of every Canadian status that the file has, with the status that the directory gives it. */
+export const canadianStatuses = [
+  ["In Service", "204", "200", "ASSIGNED"],
+  ["Assigned", "236", "209", "ASSIGNED"],
+  ["Being Recovered", "249", "352", "ASSIGNED"],
+  ["New NPA Testing", "257", "580", "ASSIGNED"],
+  ["Stranded Code", "431", "309", "ASSIGNED"],
+  ["Available", "236", "205", "UNASSIGNED"],
+  ["Recovered/Aging", "587", "640", "UNASSIGNED"],
+  ["Not Available", "204", "204", "RESERVED"],
+  ["For Special Use", "204", "211", "RESERVED"],
+  ["Moratorium on Assignment", "204", "610", "RESERVED"],
+  ["Plant Test", "204", "959", "RESERVED"],
+  ["New NPA", "257", "200", "RESERVED"],
+  ["Protected", "428", "788", "RESERVED"],
+  ["Temporarily Unavailable", "867", "800", "RESERVED"]
+] as const
+
+/** The counts of `/v1/stats`. */
+export const statistics = {
+  total_records: 236_982,
+  by_country: { US: 192_982, CA: 44_000 },
+  by_status: { ASSIGNED: 214_583, UNASSIGNED: 13_322, RESERVED: 9_077 },
+  coverage: { area_codes: 413, states_provinces: 69 }
+} as const

@@ -1,7 +1,6 @@
 /**
  * The platform under test: the real command line on the run's PostgreSQL and NATS, each behind a proxy that a test can
- * cut, with the admin API on, and where it is observed with the access log and an OTLP collector, which switch the fast lane
- * off. Started once for the whole file, on a copy of a database that holds the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
+ * cut, with the admin API on, and with the access log and an OTLP collector, which switch the fast lane off. Started once for the whole file, on a copy of a database that holds the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
  */
 import { randomBytes } from "node:crypto"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
@@ -37,19 +36,13 @@ export interface CreatedKey {
   readonly key: string
 }
 
-export interface TestPlatform {
+/** A running platform as tests over HTTP reach it, with an organization of theirs. */
+export interface Reached {
   readonly url: string
   readonly adminUrl: string
   readonly adminKey: string
-  /** The database's address, past the proxy. */
+  /** The database's address. */
   readonly databaseUrl: string
-  /** NATS' address, past the proxy. */
-  readonly natsUrl: string
-  readonly database: TcpProxy
-  readonly nats: TcpProxy
-  readonly collector: Collector
-  /** Whether requests are logged and traced, and so all take the general path. */
-  readonly isObserved: boolean
   readonly process: Platform
   /** The organization of every key made here, plan `team`. */
   readonly organization: string
@@ -63,6 +56,14 @@ export interface TestPlatform {
   readonly admin: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
   readonly createKey: (key?: NewKey) => Promise<CreatedKey>
   readonly revokeKey: (id: string) => Promise<void>
+}
+
+export interface TestPlatform extends Reached {
+  /** NATS' address, past the proxy, as `databaseUrl` is past its own. */
+  readonly natsUrl: string
+  readonly database: TcpProxy
+  readonly nats: TcpProxy
+  readonly collector: Collector
   /** Runs a command in a process of its own on the same database, not through the proxies: what it changes, nodes hear of. */
   readonly elsewhere: (...args: ReadonlyArray<string>) => Promise<string>
   /** Stops the platform as an operator does; nothing but its output can be looked at afterwards. */
@@ -84,46 +85,14 @@ export const adminUrlOf = async (platform: Platform): Promise<string> => {
   return run.adminUrl
 }
 
-const passwordOf = (url: string): ReadonlyArray<string> => {
-  const { password } = new URL(url)
-  return password === "" ? [] : [password]
-}
+/** Makes an organization and a key on a running platform, and what reaches it. */
+export const reach = async (
+  running: Pick<Reached, "process" | "adminUrl" | "adminKey" | "databaseUrl">
+): Promise<Reached> => {
+  const { adminKey, adminUrl, process } = running
+  const secrets = new Set([adminKey])
 
-const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>): Promise<TestPlatform> => {
-  const scope = Scope.makeUnsafe()
-  cleanup.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  const databaseUrl = urlOf((await Effect.runPromise(makeCopy("bundled").pipe(Scope.provide(scope)))).name)
-  const natsUrl = inject("natsUrl")
-  const database = await proxyOf(databaseUrl)
-  cleanup.push(database.close)
-  const nats = await proxyOf(natsUrl)
-  cleanup.push(nats.close)
-  const collector = await startCollector()
-  cleanup.push(collector.close)
-
-  const adminKey = `adm_${randomBytes(24).toString("hex")}`
-  const common = {
-    SLUICE_ADMIN_KEY: adminKey,
-    SLUICE_LOG_FORMAT: "json",
-    SLUICE_ACCESS_LOG: isObserved ? "on" : "off"
-  }
-  const platform = await startPlatform({
-    ...common,
-    DATABASE_URL: through(databaseUrl, database),
-    NATS_URL: through(natsUrl, nats),
-    ...(isObserved ? { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } : {})
-  })
-  let stopping: Promise<Finished> | undefined
-  const stop = () => (stopping ??= platform.stop())
-  cleanup.push(stop)
-
-  const elsewhereFolder = await mkdtemp(join(tmpdir(), "sluice-elsewhere-"))
-  cleanup.push(() => rm(elsewhereFolder, { recursive: true, force: true }))
-
-  const adminUrl = await adminUrlOf(platform)
-  const secrets = new Set([adminKey, platform.demoKey!, ...passwordOf(databaseUrl), ...passwordOf(natsUrl)])
-
-  const admin: TestPlatform["admin"] = (method, path, body, headers = {}) =>
+  const admin: Reached["admin"] = (method, path, body, headers = {}) =>
     request(`${adminUrl}${path}`, {
       method,
       headers: {
@@ -139,7 +108,7 @@ const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>
   // A quick machine asks more often than the plan allows.
   const limits = { requestsPerMinute: "unlimited" }
   expect((await admin("PUT", `/admin/v1/organizations/${organization}/limits`, limits)).status).toBe(200)
-  const createKey: TestPlatform["createKey"] = async ({ scopes = [], services = ["directory"], ...rest } = {}) => {
+  const createKey: Reached["createKey"] = async ({ scopes = [], services = ["directory"], ...rest } = {}) => {
     const reply = await admin("POST", `/admin/v1/organizations/${organization}/keys`, { services, scopes, ...rest })
     expect(reply.status).toBe(201)
     const made = reply.body as CreatedKey
@@ -149,23 +118,69 @@ const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>
   const { key } = await createKey()
 
   return {
-    url: platform.url,
-    adminUrl,
+    ...running,
+    url: process.url,
+    organization,
+    key,
+    secrets,
+    get: (path, init) => request(`${process.url}${path}`, { headers: { authorization: `Bearer ${key}` }, ...init }),
+    admin,
+    createKey,
+    revokeKey: async (id) => expect((await admin("DELETE", `/admin/v1/keys/${id}`)).status).toBe(200)
+  }
+}
+
+const passwordOf = (url: string): ReadonlyArray<string> => {
+  const { password } = new URL(url)
+  return password === "" ? [] : [password]
+}
+
+const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatform> => {
+  const scope = Scope.makeUnsafe()
+  cleanup.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const databaseUrl = urlOf((await Effect.runPromise(makeCopy("bundled").pipe(Scope.provide(scope)))).name)
+  const natsUrl = inject("natsUrl")
+  const database = await proxyOf(databaseUrl)
+  cleanup.push(database.close)
+  const nats = await proxyOf(natsUrl)
+  cleanup.push(nats.close)
+  const collector = await startCollector()
+  cleanup.push(collector.close)
+
+  const adminKey = `adm_${randomBytes(24).toString("hex")}`
+  const common = {
+    SLUICE_ADMIN_KEY: adminKey,
+    SLUICE_LOG_FORMAT: "json",
+    SLUICE_ACCESS_LOG: "on"
+  }
+  const platform = await startPlatform({
+    ...common,
+    DATABASE_URL: through(databaseUrl, database),
+    NATS_URL: through(natsUrl, nats),
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url
+  })
+  let stopping: Promise<Finished> | undefined
+  const stop = () => (stopping ??= platform.stop())
+  cleanup.push(stop)
+
+  const elsewhereFolder = await mkdtemp(join(tmpdir(), "sluice-elsewhere-"))
+  cleanup.push(() => rm(elsewhereFolder, { recursive: true, force: true }))
+
+  const reached = await reach({
+    process: platform,
+    adminUrl: await adminUrlOf(platform),
     adminKey,
-    databaseUrl,
+    databaseUrl
+  })
+  for (const secret of [platform.demoKey!, ...passwordOf(databaseUrl), ...passwordOf(natsUrl)])
+    reached.secrets.add(secret)
+
+  return {
+    ...reached,
     natsUrl,
     database,
     nats,
     collector,
-    isObserved,
-    process: platform,
-    organization,
-    key,
-    secrets,
-    get: (path, init) => request(`${platform.url}${path}`, { headers: { authorization: `Bearer ${key}` }, ...init }),
-    admin,
-    createKey,
-    revokeKey: async (id) => expect((await admin("DELETE", `/admin/v1/keys/${id}`)).status).toBe(200),
     elsewhere: async (...args) => {
       const { code, stdout, stderr } = await sluice(args, {
         DATABASE_URL: databaseUrl,
@@ -179,11 +194,11 @@ const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>
 }
 
 /** Starts the platform for the tests of the file; to be asked for inside tests and hooks only. */
-export const usePlatform = ({ isObserved = true } = {}): (() => TestPlatform) => {
+export const usePlatform = (): (() => TestPlatform) => {
   let platform: TestPlatform | undefined
   const cleanup: Array<() => Promise<unknown>> = []
   beforeAll(async () => {
-    platform = await build(isObserved, cleanup)
+    platform = await build(cleanup)
   }, patienceMillis)
   afterAll(async () => {
     for (const step of cleanup.reverse()) await step()

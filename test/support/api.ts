@@ -5,13 +5,14 @@ import { HttpServer } from "effect/http"
 import { layerMatching } from "../../src/app/dispatch.ts"
 import { actors, lanes, projections } from "../../src/app/engine.ts"
 import { layerServices, layerStores, type ServiceOptions } from "../../src/app/layers.ts"
-import { layerPublic } from "../../src/app/server.ts"
+import { layerAdmin, layerPublic } from "../../src/app/server.ts"
 import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import * as Engine from "../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { layerLocal } from "../../src/engine/Placement.ts"
 import { TestEvents } from "../../src/events/TestEvents.ts"
+import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import { layerSiteRate } from "../../src/platform/SiteRate.ts"
@@ -19,11 +20,12 @@ import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { SendOperator } from "../../src/send/index.ts"
 import { type VerificationLink, VerificationMail } from "../../src/send/senders/VerificationMail.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
 import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
-import { makeDatabase } from "./database.ts"
+import { type MakeDatabase, makeDatabase } from "./database.ts"
 
 const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
   Layer.provide(Layer.mergeAll(JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
@@ -36,15 +38,25 @@ export interface ApiOptions extends Partial<ServiceOptions> {
   readonly requestRate?: Layer.Layer<RequestRate, never, Engine.Engine>
   /** Gets the links for addresses that are to become senders. */
   readonly mails?: Array<VerificationLink>
+  /** By default an empty one. */
+  readonly database?: MakeDatabase
+  /** Opens the admin API too, for this credential. */
+  readonly adminKey?: string
 }
 
 /** Builds it until the scope ends; answers its services and where it listens. */
 export const buildApi = (
   scope: Scope.Scope,
-  { mails = [], requestRate = RequestRate.layerUnlimited, ...given }: ApiOptions = {}
+  {
+    adminKey,
+    database: made = makeDatabase,
+    mails = [],
+    requestRate = RequestRate.layerUnlimited,
+    ...given
+  }: ApiOptions = {}
 ) =>
   Effect.gen(function* () {
-    const database = yield* makeDatabase
+    const database = yield* made
     const reached = { url: "" }
     const options: ServiceOptions = {
       databaseUrl: database.url,
@@ -61,18 +73,24 @@ export const buildApi = (
           Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, requestRate, SendRate.layer, layerSiteRate)
         ),
         Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory(mails))),
+        Layer.provideMerge(SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))
       )
     )
     yield* Context.get(services, Engine.Engine).ready
-    const listener = yield* Layer.build(
-      layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes: 262_144, accessLog: false }).pipe(
-        Layer.provide(Layer.succeedContext(services))
-      )
-    )
+    const place = { host: "127.0.0.1", port: 0, maxBodyBytes: 262_144, accessLog: false }
+    const listener = yield* Layer.build(layerPublic(place).pipe(Layer.provide(Layer.succeedContext(services))))
     reached.url = HttpServer.formatAddress(Context.get(listener, HttpServer.HttpServer).address)
-    return { services, url: reached.url, databaseUrl: Redacted.value(database.url) }
+    const adminUrl =
+      adminKey === undefined
+        ? undefined
+        : yield* Layer.build(
+            layerAdmin({ ...place, keys: [Redacted.make(adminKey)] }).pipe(
+              Layer.provide(Layer.succeedContext(services))
+            )
+          ).pipe(Effect.map((built) => HttpServer.formatAddress(Context.get(built, HttpServer.HttpServer).address)))
+    return { services, url: reached.url, adminUrl, databaseUrl: Redacted.value(database.url) }
   }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
 
 export interface Answer {

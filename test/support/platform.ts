@@ -76,11 +76,15 @@ export const environmentOf = (environment: Readonly<Record<string, string>>): Re
 export const start = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>,
-  { program = main, ...options }: { readonly cwd?: string; readonly program?: string | undefined } = {}
+  {
+    isLeashed = false,
+    program = main,
+    ...options
+  }: { readonly cwd?: string; readonly program?: string | undefined; readonly isLeashed?: boolean } = {}
 ): Started => {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { ...(program.endsWith(".ts") ? { NODE_COMPILE_CACHE: compileCache } : {}), ...environmentOf(environment) },
-    stdio: ["ignore", "pipe", "pipe"],
+    env: environmentOf(environment),
+    stdio: [isLeashed ? "pipe" : "ignore", "pipe", "pipe"],
     ...options
   })
   let stdout = ""
@@ -144,15 +148,16 @@ export interface Platform extends Started {
   readonly stop: () => Promise<Finished>
 }
 
-/** Starts `sluice serve`, or another program with its commands, on a free port and waits until it is ready. */
+/** Starts `sluice serve`, or another program with its commands, on a free port and waits until it is ready. `isLeashed`: with a pipe that closes when this process ends. */
 export const startPlatform = async (
   environment: Readonly<Record<string, string>>,
   dataDir?: string,
-  program?: string
+  program?: string,
+  isLeashed = false
 ): Promise<Platform> => {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-e2e-")))
   const whole = { SLUICE_PORT: "0", SLUICE_DATA_DIR: folder, ...environment }
-  const started = start(["serve"], whole, { program })
+  const started = start(["serve"], whole, { program, isLeashed })
   const [, url] = await started.printed(/API {3}(http:\S+)/).catch(async (error) => {
     if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
     throw error

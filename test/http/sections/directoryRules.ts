@@ -3,8 +3,8 @@
  */
 import { readFile } from "node:fs/promises"
 import { describe, expect, it } from "vitest"
+import { canadianStatuses, statistics } from "../../directory/snapshotNumbers.ts"
 import { request, type TestPlatform } from "../harness.ts"
-import { canadianStatuses, statistics } from "./literals.ts"
 
 interface Exchange {
   readonly nxx: string

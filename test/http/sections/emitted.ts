@@ -1,7 +1,7 @@
 /** What the sections on events share: organizations of their own, keys of them, and waiting for what is projected soon. */
 import { expect, vi } from "vitest"
 import { patienceMillis } from "../../support/patience.ts"
-import { type Reply, request, type TestPlatform } from "../harness.ts"
+import { type Reached, type Reply, request } from "../harness.ts"
 
 export interface Shown {
   readonly eventId: string
@@ -32,7 +32,7 @@ export interface Tenant {
   readonly events: (count: number, query?: string) => Promise<ReadonlyArray<Shown>>
 }
 
-export const makeTenant = async (platform: TestPlatform, name: string, plan = "team"): Promise<Tenant> => {
+export const makeTenant = async (platform: Reached, name: string, plan = "team"): Promise<Tenant> => {
   const created = await platform.admin("POST", "/admin/v1/organizations", { name, plan })
   const { id } = created.body as { readonly id: string }
   const newKey: Tenant["newKey"] = async ({ mode = "live", scopes = [], services = [] }) => {

@@ -3,7 +3,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { catalogue } from "../../../src/events/index.ts"
-import { request, type TestPlatform } from "../harness.ts"
+import { type Reached, request } from "../harness.ts"
 import { makeTenant, type Page, type Shown, type Tenant } from "./emitted.ts"
 
 const envelope = (code: string, message: unknown = expect.stringMatching(/\S/)) => ({
@@ -13,7 +13,7 @@ const envelope = (code: string, message: unknown = expect.stringMatching(/\S/)) 
 
 const types = Object.keys(catalogue) as ReadonlyArray<keyof typeof catalogue>
 
-export const eventsSection = (platform: () => TestPlatform): void => {
+export const eventsSection = (platform: () => Reached): void => {
   describe("the event log", () => {
     let tenant: Tenant
     /** One of every catalogued type, newest first. */

@@ -8,9 +8,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { statistics } from "../../directory/snapshotNumbers.ts"
 import { patienceMillis } from "../../support/patience.ts"
+import { devils } from "../contract/devils.ts"
 import { request, type TestPlatform } from "../harness.ts"
-import { statistics } from "./literals.ts"
 
 interface Event {
   readonly _tag: "Progress" | "Ingested" | "Skipped" | "Failed"
@@ -118,6 +119,25 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       }
       const { body } = await request(`${platform().url}/v1/stats`)
       expect(body).toMatchObject(statistics)
+    })
+
+    it("whatever text a source is, it is the caller's fault", async () => {
+      const odd = ["/", "/dev/null", "/proc/self/mem", "http://127.0.0.1:1/", "http://", "file:///etc/passwd"]
+      const sources = [...devils.filter((devil) => devil.length <= 4_096), ...odd]
+      // Many in one request, because each request starts a thread.
+      const lists = Array.from({ length: Math.ceil(sources.length / 20) }, (_, n) => sources.slice(n * 20, n * 20 + 20))
+      for (const list of lists) {
+        const answer = await platform().admin("POST", "/admin/v1/ingestions", { sources: list, dryRun: true })
+        expect(answer.status).toBe(200)
+        const events = String(answer.body)
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line) as Event)
+        const failed = events.filter(({ _tag }) => _tag !== "Progress")
+        expect(failed).toEqual(
+          list.map(() => expect.objectContaining({ _tag: "Failed", message: expect.stringMatching(/\S/) }))
+        )
+      }
     })
 
     it("who reads meanwhile is answered, from what was before or from what is after", async () => {

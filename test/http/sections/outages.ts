@@ -3,9 +3,9 @@
  * what it says of itself, what it goes on answering, and that all of it comes back.
  */
 import { describe, expect, it } from "vitest"
+import { statistics } from "../../directory/snapshotNumbers.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { type Reply, request, type TestPlatform } from "../harness.ts"
-import { statistics } from "./literals.ts"
 
 /** Status and body of a request that may also get no answer at all. */
 const answered = (reply: Promise<Reply>): Promise<{ readonly status: number | "no answer"; readonly body: unknown }> =>

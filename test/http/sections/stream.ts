@@ -7,7 +7,7 @@ import { FetchHttpClient } from "effect/http"
 import { afterEach, describe, expect, it } from "vitest"
 import { make as makeClient } from "../../../src/api/client.ts"
 import { maximumStreamsPerOrganization } from "../../../src/events/EventStreams.ts"
-import type { TestPlatform } from "../harness.ts"
+import type { Reached } from "../harness.ts"
 import { makeTenant, type Tenant } from "./emitted.ts"
 
 const envelope = (code: string, message: unknown = expect.stringMatching(/\S/)) => ({
@@ -71,7 +71,7 @@ const openStream = async (url: string, headers: Record<string, string>) => {
   }
 }
 
-export const streamSection = (platform: () => TestPlatform): void => {
+export const streamSection = (platform: () => Reached): void => {
   describe("the event stream", () => {
     const opened: Array<() => void> = []
     afterEach(() => {

@@ -4,12 +4,22 @@ import { needing } from "../../support/needs.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { readMp3, readWav } from "../../talk/audioFiles.ts"
 import { speechInit } from "../../talk/talkServer.ts"
-import type { TestPlatform } from "../harness.ts"
+import type { Reached, TestPlatform } from "../harness.ts"
 import { makeTenant, type Tenant } from "./emitted.ts"
 
 const text = "The quick brown fox jumps over the lazy dog."
 
-export const talkSection = (platform: () => TestPlatform): void => {
+const speaker = (url: string, key: string) => async (body: object) => {
+  const init = speechInit({ text, voice: "en-us", ...body })
+  const response = await fetch(`${url}/v1/talk/speech`, {
+    ...init,
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` }
+  })
+  const bytes = Buffer.from(await response.arrayBuffer())
+  return { status: response.status, headers: response.headers, bytes }
+}
+
+export const talkSection = (platform: () => Reached): void => {
   describe("talk", () => {
     let tenant: Tenant
     let key = ""
@@ -18,15 +28,7 @@ export const talkSection = (platform: () => TestPlatform): void => {
       key = (await tenant.newKey({ services: ["talk"], scopes: ["talk:*"] })).key
     })
 
-    const speak = async (body: object, by = key) => {
-      const init = speechInit({ text, voice: "en-us", ...body })
-      const response = await fetch(`${platform().url}/v1/talk/speech`, {
-        ...init,
-        headers: { "content-type": "application/json", authorization: `Bearer ${by}` }
-      })
-      const bytes = Buffer.from(await response.arrayBuffer())
-      return { status: response.status, headers: response.headers, bytes }
-    }
+    const speak = (body: object, by = key) => speaker(platform().url, by)(body)
 
     it(
       "answers audio, and its event is in the log, with the mode of the key",
@@ -59,7 +61,17 @@ export const talkSection = (platform: () => TestPlatform): void => {
       expect(await refused(voices)).toStrictEqual({ error: "Insufficient scope. Required: talk:speech" })
     })
 
-    it("[platform 10.6] voip and transcribe have no endpoints, and say so", async () => {
+    it("takes no voice that would be a path or an option of a program", needing("espeak-ng"), async () => {
+      for (const voice of ["../../../etc/passwd", "-h", "--help", "gmw/en-US", "en-us\0", "!v/Storm", "__proto__"]) {
+        const { bytes, status } = await speak({ voice })
+        expect([status, JSON.parse(bytes.toString())], voice).toStrictEqual([
+          400,
+          { error: expect.stringMatching(/\S \S/) }
+        ])
+      }
+    })
+
+    it("voip and transcribe have no endpoints, and say so", async () => {
       for (const service of ["voip", "transcribe"]) {
         for (const path of [`/v1/${service}`, `/v1/${service}/calls`]) {
           const { body, status } = await platform().get(path)
@@ -76,8 +88,15 @@ export const talkSection = (platform: () => TestPlatform): void => {
         }
       }
     })
+  })
+}
 
+/** What becomes of speech whose event cannot be stored. */
+export const talkOutageSection = (platform: () => TestPlatform): void => {
+  describe("talk", () => {
     it("without JetStream a WAV file is 503 and other audio breaks off", needing("espeak-ng", "lame"), async () => {
+      const tenant = await makeTenant(platform(), "talk outage")
+      const speak = speaker(platform().url, (await tenant.newKey({ services: ["talk"], scopes: ["talk:*"] })).key)
       platform().nats.cut()
       try {
         const { bytes, headers, status } = await speak({})

@@ -3,7 +3,7 @@
  * codes and inventory, access, and what is refused.
  */
 import { beforeAll, describe, expect, it } from "vitest"
-import { request, type TestPlatform } from "../harness.ts"
+import { type Reached, request } from "../harness.ts"
 import { makeTenant, type Shown, type Tenant } from "./emitted.ts"
 
 const coded = (code: string) => ({ error: code, message: expect.stringMatching(/\S/) })
@@ -23,7 +23,7 @@ interface SearchPage {
   readonly pagination: { readonly limit: number; readonly offset: number; readonly total: number }
 }
 
-export const telcoSection = (platform: () => TestPlatform): void => {
+export const telcoSection = (platform: () => Reached): void => {
   describe("telco", () => {
     let tenant: Tenant
     /** A code with a carrier, and one with none, from the directory's own answers. */

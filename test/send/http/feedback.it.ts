@@ -8,7 +8,7 @@ import { OutcomeUnknown, Overloaded, PartitionUnavailable } from "../../../src/e
 import { senderKey } from "../../../src/send/actors/index.ts"
 import { SendSender } from "../../../src/send/index.ts"
 import { until } from "../../cli/support.ts"
-import { devils } from "../../http/sections/devils.ts"
+import { devils } from "../../http/contract/devils.ts"
 import type { Ask } from "../../webhooks/platform.ts"
 import { type Account, mail, senderDomain, useSendPlatform } from "./emailsPlatform.ts"
 

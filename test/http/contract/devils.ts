@@ -1,6 +1,5 @@
-/** What the sweeps of malformed input share: the known devils, and what holds for every answer to them. */
+/** The known devils, and how many inputs are tried at once. */
 import { expect } from "vitest"
-import { type Answer, jsonOf } from "../exchange.ts"
 
 /** Texts that have broken a program somewhere. */
 export const devils: ReadonlyArray<string> = [
@@ -78,7 +77,7 @@ export const badEscapes = [
 ]
 
 /** Requests in flight at once. */
-export const concurrency = 16
+const concurrency = 16
 
 /** Runs every input and lists all complaints, so that one fault does not hide the next. */
 export const inBatches = async <A>(inputs: ReadonlyArray<A>, run: (input: A) => Promise<unknown>): Promise<void> => {
@@ -90,22 +89,4 @@ export const inBatches = async <A>(inputs: ReadonlyArray<A>, run: (input: A) => 
   for (let at = 0; at < inputs.length; at += concurrency)
     await Promise.all(inputs.slice(at, at + concurrency).map(guarded))
   expect(complaints).toEqual([])
-}
-
-const isJson = (answer: Answer): boolean => {
-  try {
-    jsonOf(answer)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** What holds for every answer, whatever was asked. */
-export const expectCallersFault = (answer: Answer, what: string): void => {
-  const shown = `${what} is answered ${answer.status} ${answer.text.slice(0, 200)}`
-  if (answer.status >= 500) throw new Error(shown)
-  if (answer.headers["x-injected"] !== undefined) throw new Error(`a header was injected: ${shown}`)
-  if (answer.headers["x-request-id"] === undefined) throw new Error(`without a request id: ${shown}`)
-  if (answer.status >= 400 && !isJson(answer)) throw new Error(`not JSON: ${shown}`)
 }
