@@ -101,16 +101,7 @@ describe("a subscription", () => {
     expect(await eventsOf(tenant, "invoice.*")).toEqual([{ type: "invoice.paid", data: { ...invoice, pdfUrl: null } }])
   })
 
-  it("[platform 11.4] has one checkout under one Idempotency-Key", async () => {
-    const { ask } = await development().tenant()
-    const begin = (priceId: string) =>
-      ask("POST", "/v1/billing/checkout", { priceId, ...urls }, { "idempotency-key": "order 1" })
-    const [first, again, other] = [await begin("team_pro"), await begin("team_pro"), await begin("free_pro")]
-    expect([again.body, again.headers.get("idempotency-replayed")]).toEqual([first.body, "true"])
-    expect([other.status, other.body.error.code]).toEqual([409, "idempotency_conflict"])
-  })
-
-  it("[platform 5.2, 11.2] changes with another checkout for a new period, is canceled with its period, and at once", async () => {
+  it("changes with another checkout for a new period, is canceled with its period, and at once", async () => {
     const tenant = await development().tenant()
     await open(await checkout(tenant, "early_adopter_hobby"), "POST")
     const before = (await tenant.ask("GET", "/v1/billing/subscription")).body

@@ -63,7 +63,11 @@ export const accessSection = (world: () => World, main: () => Account): void => 
               [{ authorization: `Bearer ${site}` }, true] as const,
               [{ authorization: `Bearer ${world().adminKey}` }, true] as const
             ]
-          : [[{ authorization: `Bearer ${key}` }, true] as const])
+          : [
+              [{ authorization: `Bearer ${key}` }, true] as const,
+              [{ authorization: `Bearer ${endpoint.access === "site" ? site : world().adminKey}x` }, true] as const,
+              [{ authorization: endpoint.access === "site" ? site : world().adminKey }, true] as const
+            ])
       ]
       for (const [headers, isGiven] of wrong) {
         const answer = await ask(endpoint, headers)
@@ -79,9 +83,10 @@ export const accessSection = (world: () => World, main: () => Account): void => 
       const { newKey } = holder
       const asked = async (key: object) => ask(endpoint, { authorization: `Bearer ${await newKey(key)}` })
       if (service !== undefined) {
-        const others = services.filter((other) => other !== service)
-        const message = `API key does not have access to the ${service} service`
-        expectRefused(await asked({ services: others }), endpoint, 403, "forbidden", message)
+        for (const others of [services.filter((other) => other !== service), []]) {
+          const message = `API key does not have access to the ${service} service`
+          expectRefused(await asked({ services: others }), endpoint, 403, "forbidden", message)
+        }
       }
       if (scope !== undefined) {
         for (const others of [single.filter((other) => other !== scope && other !== also), []]) {

@@ -226,14 +226,6 @@ export const eventsSection = (platform: () => Reached): void => {
       }
     })
 
-    it("other methods are 405", async () => {
-      for (const path of ["/v1/events", "/v1/events/stream", `/v1/events/${events[0]!.eventId}`]) {
-        const { body, headers, status } = await tenant.get(path, { method: "DELETE" })
-        expect([status, body]).toStrictEqual([405, envelope("method_not_allowed")])
-        expect(headers.get("allow")).toBe("GET, HEAD")
-      }
-    })
-
     it("only types with a payload can be triggered, and only for an organization that there is", async () => {
       for (const type of ["telco.*", "nothing", "", "constructor"]) {
         const { body, status } = await tenant.trigger(type)

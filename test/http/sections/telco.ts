@@ -324,13 +324,5 @@ export const telcoSection = (platform: () => Reached): void => {
       expect([status, body]).toStrictEqual([429, coded("rate_limited")])
       expect(last.get("retry-after")).toMatch(/^\d+$/)
     })
-
-    it("other methods are 405", async () => {
-      for (const path of ["/v1/telco/lookup/2125550123", "/v1/telco/search"]) {
-        const { body, headers, status } = await tenant.get(path, { method: "POST" })
-        expect([status, body]).toStrictEqual([405, coded("method_not_allowed")])
-        expect(headers.get("allow")).toBe("GET, HEAD")
-      }
-    })
   })
 }

