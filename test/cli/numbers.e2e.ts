@@ -1,13 +1,14 @@
 /** `sluice numbers` for those who run the numbers: files of them, and what a lookup then knows. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { sluice } from "../support/commands.ts"
-import { type Platform, startPlatform } from "../support/platform.ts"
-import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
+import type { Platform } from "../support/platform.ts"
+import { useSharedPlatform } from "../support/sharedPlatform.ts"
+import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useFolders } from "./support.ts"
 
-const database = useDatabases()
 const newFolder = useFolders()
+const shared = useSharedPlatform()
 
 let databaseUrl = ""
 let folder = ""
@@ -15,22 +16,9 @@ let platform: Platform
 let environment: Record<string, string> = {}
 
 beforeAll(async () => {
-  databaseUrl = await database("seeded")
+  ;({ databaseUrl, process: platform } = shared())
   folder = await newFolder()
-  platform = await startPlatform(
-    {
-      DATABASE_URL: databaseUrl,
-      NATS_URL: inject("natsUrl"),
-      SLUICE_ADMIN_KEY: `adm_${"Ab1".repeat(10)}`,
-      SLUICE_PORT: "0"
-    },
-    folder
-  )
-  environment = { SLUICE_DATA_DIR: folder }
-})
-
-afterAll(async () => {
-  await platform.stop()
+  environment = { SLUICE_DATA_DIR: platform.dataDir }
 })
 
 describe("sluice numbers", () => {

@@ -1,14 +1,10 @@
-/** A platform for tests of the console, with a filled organization, another one, and a browser. */
-import { randomBytes } from "node:crypto"
-import { Effect, Exit, Scope } from "effect"
+/** What tests of the console have on the shared platform: a filled organization, another one, and a browser. */
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core"
-import { afterAll, beforeAll, inject } from "vitest"
-import { adminUrlOf } from "../http/harness.ts"
+import { afterAll, beforeAll } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
-import { urlOf } from "../support/database.ts"
 import { patienceMillis } from "../support/patience.ts"
-import { type Platform, startPlatform } from "../support/platform.ts"
-import { makeCopy } from "../support/templates.ts"
+import type { Platform } from "../support/platform.ts"
+import { useSharedPlatform } from "../support/sharedPlatform.ts"
 import { type Filled, type FillOptions, fill, fillPaused, startReceivers } from "./fill.ts"
 
 export interface ConsolePlatform extends FillOptions {
@@ -21,25 +17,15 @@ export interface ConsolePlatform extends FillOptions {
 }
 
 export const useConsolePlatform = (isNeeded: boolean): (() => ConsolePlatform) => {
+  const shared = useSharedPlatform()
   let made: ConsolePlatform | undefined
   const cleanup: Array<() => Promise<unknown>> = []
   beforeAll(async () => {
     if (!isNeeded) return
-    const scope = Scope.makeUnsafe()
-    cleanup.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-    const databaseUrl = urlOf((await Effect.runPromise(makeCopy("bundled").pipe(Scope.provide(scope)))).name)
-    const adminKey = `adm_${randomBytes(24).toString("hex")}`
-    const process = await startPlatform({
-      SLUICE_ADMIN_KEY: adminKey,
-      SLUICE_WEBHOOK_TARGETS: "any",
-      SLUICE_WEBHOOK_RETRY_DELAYS: "1h,1h,1h,1h,1h",
-      DATABASE_URL: databaseUrl,
-      NATS_URL: inject("natsUrl")
-    })
-    cleanup.push(process.stop)
+    const { adminKey, adminUrl, databaseUrl, process, url } = shared()
     const receivers = await startReceivers()
     cleanup.push(receivers.close)
-    const options = { url: process.url, adminUrl: await adminUrlOf(process), adminKey, receivers }
+    const options = { url, adminUrl, adminKey, receivers }
     const browser = await launchBrowser()
     cleanup.push(() => browser.close())
     made = {

@@ -3,6 +3,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { catalogue } from "../../../src/events/index.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Reached, request } from "../harness.ts"
 import { makeTenant, type Page, type Shown, type Tenant } from "./emitted.ts"
 
@@ -160,7 +161,9 @@ export const eventsSection = (platform: () => Reached): void => {
       await Promise.all(Array.from({ length: 102 }, () => other.get(path)))
       await other.events(100)
       await expect
-        .poll(async () => ((await other.get("/v1/events?limit=100")).body as Page).pagination.hasMore)
+        .poll(async () => ((await other.get("/v1/events?limit=100")).body as Page).pagination.hasMore, {
+          timeout: patienceMillis
+        })
         .toBe(true)
       const size = async (query: string) => ((await other.get(`/v1/events${query}`)).body as Page).data.length
       expect(await size("")).toBe(25)

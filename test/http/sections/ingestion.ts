@@ -146,6 +146,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect(new Set(old)).toEqual(new Set(["Bell Canada"]))
       const renamed = lines.map((line) => line.replace('"Bell Canada"', '"Renamed Canada"'))
       const source = await file("renamed.csv", renamed.join("\r\n"))
+      const tag = (await platform().get("/v1/npa/416?limit=100")).headers.get("etag")!
       let ended = false
       const ingestion = ingest(platform(), source).finally(() => {
         ended = true
@@ -159,6 +160,11 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect(await ingestion).toMatchObject({ _tag: "Ingested", added: 0, removed: 0 })
       expect((await ingestion).changed).toBeGreaterThan(1)
       expect((await platform().get("/v1/carrier/8051")).body).toMatchObject({ company_name: "Renamed Canada" })
+      // Who has the old answer is given the new one, with another tag.
+      const headers = { "x-api-key": platform().key, "if-none-match": tag }
+      const changed = await platform().get("/v1/npa/416?limit=100", { headers })
+      expect(changed.status).toBe(200)
+      expect(changed.headers.get("etag")).not.toBe(tag)
 
       expect(await ingest(platform(), bundled("COCodeStatus_ALL.csv.gz"))).toMatchObject({ _tag: "Ingested" })
       await expect.poll(() => companies(platform()), { timeout: patienceMillis }).toEqual(old)

@@ -7,6 +7,7 @@ import { FetchHttpClient } from "effect/http"
 import { afterEach, describe, expect, it } from "vitest"
 import { make as makeClient } from "../../../src/api/client.ts"
 import { maximumStreamsPerOrganization } from "../../../src/events/EventStreams.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import type { Reached } from "../harness.ts"
 import { makeTenant, type Tenant } from "./emitted.ts"
 
@@ -70,6 +71,8 @@ const openStream = async (url: string, headers: Record<string, string>) => {
     close: () => abort.abort()
   }
 }
+
+const eventually = { timeout: patienceMillis }
 
 export const streamSection = (platform: () => Reached): void => {
   describe("the event stream", () => {
@@ -190,7 +193,7 @@ export const streamSection = (platform: () => Reached): void => {
           const stream = await openStream(`${platform().url}/v1/events/stream`, { "x-api-key": tenant.key })
           stream.close?.()
           return stream.response.status
-        })
+        }, eventually)
         .toBe(200)
     })
 
@@ -202,7 +205,7 @@ export const streamSection = (platform: () => Reached): void => {
       await stream.until(1)
       await platform().revokeKey(id)
       await expect
-        .poll(async () => (await tenant.get("/v1/events", { headers: { "x-api-key": key } })).status)
+        .poll(async () => (await tenant.get("/v1/events", { headers: { "x-api-key": key } })).status, eventually)
         .toBe(401)
       await tenant.trigger("platform.test")
       await stream.ended
