@@ -140,27 +140,9 @@ describe("a subscription", () => {
     expect(await rateOf(tenant)).toBe("60")
   })
 
-  it("[platform 11.3, 11.4] needs its scopes, a price of the catalogue, and addresses that a customer may be sent to", async () => {
+  it("needs a price of the catalogue, and addresses that a customer may be sent to", async () => {
     const tenant = await production().tenant()
-    const reader = await tenant.askAs({ scopes: ["platform:billing:read"] })
-    const nobody = await tenant.askAs({ scopes: ["platform:events:read"] })
-    const forbidden = (scope: string) => ({
-      success: false,
-      error: { code: "forbidden", message: `Insufficient scope. Required: ${scope}` }
-    })
     const body = { priceId: "team_pro", ...urls }
-    for (const path of ["subscription", "invoices"]) {
-      expect((await reader("GET", `/v1/billing/${path}`)).status).toBe(200)
-      const { body: refused, status } = await nobody("GET", `/v1/billing/${path}`)
-      expect([status, refused]).toEqual([403, forbidden("platform:billing:read")])
-    }
-    for (const [path, sent] of [
-      ["checkout", body],
-      ["cancel", {}]
-    ] as const) {
-      const { body: refused, status } = await reader("POST", `/v1/billing/${path}`, sent)
-      expect([status, refused]).toEqual([403, forbidden("platform:billing:manage")])
-    }
     for (const wrong of [
       { priceId: "gold" },
       { successUrl: "http://127.0.0.1/thanks" },
@@ -169,8 +151,7 @@ describe("a subscription", () => {
       { cancelUrl: "" },
       ...["https:", "https://", "https://[::1", "https://a b/", "javascript:0", "https://a@b/"].map((successUrl) => ({
         successUrl
-      })),
-      { prize: 1 }
+      }))
     ]) {
       const { body: refused, status } = await tenant.ask("POST", "/v1/billing/checkout", { ...body, ...wrong })
       expect([status, refused.success, refused.error.code], JSON.stringify(wrong)).toEqual([

@@ -61,55 +61,6 @@ const eventsOf = async (text: string) => {
   return server().events.filter(({ data }) => charactersOf(data) === text.length)
 }
 
-describe("access", () => {
-  const paths = [
-    ["POST", "/v1/talk/speech", "talk:speech"],
-    ["GET", "/v1/talk/voices", "talk:voices"],
-    ["GET", "/v1/talk/formats", "talk:formats"]
-  ] as const
-
-  it.each(
-    paths
-  )("[platform 10.1] %s %s: 401 without a key or with a wrong one, 403 without service or scope", async (method, path, scope) => {
-    const ask = async (key: string, init: RequestInit = {}) => {
-      const reply = await server().ask(path, { ...(method === "POST" ? speechInit(good) : {}), ...init, key })
-      return { status: reply.status, body: reply.json(), challenge: reply.headers.get("www-authenticate") }
-    }
-    const challenge = 'Bearer realm="sluice"'
-    expect(await ask("")).toStrictEqual({
-      status: 401,
-      body: { error: expect.stringMatching(/API key.*Authorization: Bearer.*X-API-Key/) },
-      challenge
-    })
-    expect(await ask("nobody's")).toStrictEqual({ status: 401, body: { error: "Invalid API key" }, challenge })
-    expect(await ask("", { headers: { "x-api-key": "nobody's" } })).toMatchObject({
-      status: 401,
-      body: { error: "Invalid API key" }
-    })
-    expect(await ask("telco")).toStrictEqual({
-      status: 403,
-      body: { error: "API key does not have access to the talk service" },
-      challenge: null
-    })
-    expect(await ask("unscoped")).toStrictEqual({
-      status: 403,
-      body: { error: `Insufficient scope. Required: ${scope}` },
-      challenge: null
-    })
-  })
-
-  it("[platform 10.1] talk:* and * open everything, a scope its own endpoint alone, in either header", async () => {
-    speaking = () => [Stream.succeed(falseWav(1))]
-    for (const key of ["good", "all"]) {
-      expect((await server().speak(good, { key })).status).toBe(200)
-      expect((await server().ask("/v1/talk/voices", { key })).status).toBe(200)
-      expect((await server().ask("/v1/talk/formats", { key: "", headers: { "x-api-key": key } })).status).toBe(200)
-    }
-    expect((await server().speak(good, { key: "speech" })).status).toBe(200)
-    expect((await server().ask("/v1/talk/voices", { key: "speech" })).status).toBe(403)
-  })
-})
-
 describe("requests", () => {
   const text = "Invalid field 'text'. Expected 1 to 5000 characters that are not all blank."
   const speed = "Invalid field 'speed'. Expected a number from 0.25 to 4."
@@ -143,20 +94,6 @@ describe("requests", () => {
     speaking = () => [Stream.succeed(falseWav(1))]
     expect((await server().speak({ ...good, text: "a".repeat(5_000) })).status).toBe(200)
     expect((await server().speak({ ...good, text: "😀".repeat(5_000), speed: 4, format: "wav" })).status).toBe(200)
-  })
-
-  it("of another type, size, method, path or query have the shape of talk", async () => {
-    const sentence = { error: expect.stringMatching(/\S \S/) }
-    const replies = [
-      await server().ask("/v1/talk/speech", { method: "POST", body: "text=a" }),
-      await server().speak({ ...good, text: "a".repeat(300_000) }),
-      await server().ask("/v1/talk/speech"),
-      await server().ask("/v1/talk/nothing"),
-      await server().ask("/v1/talk/voices?limit=1")
-    ]
-    expect(replies.map((reply) => [reply.status, reply.json()])).toStrictEqual(
-      [415, 413, 405, 404, 400].map((status) => [status, sentence])
-    )
   })
 })
 

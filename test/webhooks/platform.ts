@@ -2,9 +2,9 @@
  * The public API in this process, on PostgreSQL and with the engine's log in memory: what the webhook endpoints answer over HTTP, while a test can
  * ask the actors itself (an endpoint pauses by failed deliveries, and nothing is delivered here).
  */
-import { Context, Effect, Exit, Scope } from "effect"
+import { Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { afterAll, beforeAll, expect } from "vitest"
+import { expect } from "vitest"
 import * as Engine from "../../src/engine/Engine.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import type { Scope as KeyScope } from "../../src/platform/model.ts"
@@ -12,9 +12,8 @@ import { Organizations } from "../../src/platform/Organizations.ts"
 import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpoint/rules.ts"
-import type { TargetPolicy } from "../../src/webhooks/target/targets.ts"
 import { type Reply, request } from "../http/harness.ts"
-import { buildApi } from "../support/api.ts"
+import { type SharedApi, useSharedApi } from "../support/sharedApi.ts"
 
 /** Where endpoints of tests are. */
 export const hookUrl = "https://hooks.example.com/in"
@@ -58,7 +57,7 @@ export interface WebhookPlatform {
   readonly tenant: () => Promise<Tenant>
 }
 
-const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof buildApi>>): WebhookPlatform => {
+const platformOf = ({ databaseUrl, services, url }: SharedApi): WebhookPlatform => {
   const run: WebhookPlatform["run"] = (effect) => Effect.runPromise(Effect.provideContext(effect, services))
   const keyOf = async (organization: string, scopes: ReadonlyArray<KeyScope>) => {
     const apiKeys = Context.get(services, ApiKeys)
@@ -107,13 +106,5 @@ const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<ty
   }
 }
 
-/** Starts the API for the tests of the file; to be asked for inside tests and hooks only. */
-export const useWebhookPlatform = (targets: TargetPolicy = "public"): (() => WebhookPlatform) => {
-  let platform: WebhookPlatform | undefined
-  const scope = Scope.makeUnsafe()
-  beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(buildApi(scope, { webhookTargets: targets })))
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  return () => platform!
-}
+/** The worker's API for the tests of the file; to be asked for inside tests and hooks only. */
+export const useWebhookPlatform = (): (() => WebhookPlatform) => useSharedApi(platformOf)

@@ -44,9 +44,12 @@ export const accessSection = (world: () => World, main: () => Account): void => 
   const ask = (
     endpoint: Endpoint,
     headers: Readonly<Record<string, string>>,
-    method = endpoint.method
-  ): Promise<Answer> =>
-    world().request(endpoint.isAdmin, { method, target: endpoint.path.replace(/\{\w+\}/g, "none"), headers })
+    method = endpoint.method,
+    query = ""
+  ): Promise<Answer> => {
+    const target = `${endpoint.path.replace(/\{\w+\}/g, "none")}${query}`
+    return world().request(endpoint.isAdmin, { method, target, headers })
+  }
 
   describe("without a credential, or with another one, it is 401 before anything else is looked at", () => {
     it.each(named(endpoints.filter(({ access }) => access !== "open")))("%s", async (_, endpoint) => {
@@ -74,6 +77,10 @@ export const accessSection = (world: () => World, main: () => Account): void => 
         expectRefused(answer, endpoint, 401, "unauthorized", unauthorizedOf(endpoint, isGiven))
         expect(answer.headers["www-authenticate"]).toBe(challenge)
       }
+      // Only the directory takes a key in the query.
+      if (endpoint.access !== "key" || rightsOf(endpoint).service === "directory") return
+      const queried = await ask(endpoint, {}, endpoint.method, `?apiKey=${key}`)
+      expectRefused(queried, endpoint, 401, "unauthorized", unauthorizedOf(endpoint, false))
     })
   })
 

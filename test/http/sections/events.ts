@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { catalogue } from "../../../src/events/index.ts"
 import { patienceMillis } from "../../support/patience.ts"
-import { type Reached, request } from "../harness.ts"
+import type { Reached } from "../harness.ts"
 import { makeTenant, type Page, type Shown, type Tenant } from "./emitted.ts"
 
 const envelope = (code: string, message: unknown = expect.stringMatching(/\S/)) => ({
@@ -202,30 +202,6 @@ export const eventsSection = (platform: () => Reached): void => {
       ] as const) {
         const { body, status } = await asker.get(`/v1/events/${id}`)
         expect([status, body], id).toStrictEqual([404, envelope("not_found")])
-      }
-    })
-
-    it("[platform 2.5] one of its two scopes opens it, whatever services the key has", async () => {
-      const paths = ["/v1/events", `/v1/events/${events[0]!.eventId}`, "/v1/events/stream"]
-      for (const scopes of [["platform:events:read"], ["platform:webhooks:read"], ["platform:*"], ["*"]]) {
-        const { key } = await tenant.newKey({ scopes })
-        for (const path of paths.slice(0, 2)) {
-          expect((await tenant.get(path, { headers: { "x-api-key": key } })).status, `${scopes} ${path}`).toBe(200)
-        }
-      }
-      for (const scopes of [[], ["platform:webhooks:manage"], ["talk:*"]]) {
-        const { key } = await tenant.newKey({ services: ["telco"], scopes })
-        for (const path of paths) {
-          const { body, status } = await tenant.get(path, { headers: { "x-api-key": key } })
-          expect([status, body], `${scopes} ${path}`).toStrictEqual([
-            403,
-            envelope("forbidden", "Insufficient scope. Required: platform:events:read")
-          ])
-        }
-      }
-      for (const path of paths) {
-        const { body, status } = await request(`${platform().url}${path}`)
-        expect([status, body], path).toStrictEqual([401, envelope("unauthorized", "Invalid or missing API key")])
       }
     })
 

@@ -3,8 +3,8 @@
  * asking the actors itself.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, Exit, Scope } from "effect"
-import { afterAll, beforeAll, expect } from "vitest"
+import { Context, Effect } from "effect"
+import { expect } from "vitest"
 import * as Engine from "../../../src/engine/Engine.ts"
 import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
@@ -23,7 +23,7 @@ import {
 } from "../../../src/send/actors/index.ts"
 import type { Risk, SendPlan } from "../../../src/send/limits.ts"
 import { query } from "../../cli/support.ts"
-import { buildApi } from "../../support/api.ts"
+import { type SharedApi, useSharedApi } from "../../support/sharedApi.ts"
 import { type Ask, askAt } from "../../webhooks/platform.ts"
 
 /** The verified sender of every organization made here. */
@@ -79,7 +79,7 @@ const insertOld = async (databaseUrl: string, plan: SendPlan): Promise<string> =
   return id
 }
 
-const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof buildApi>>): SendPlatform => {
+const platformOf = ({ databaseUrl, services, url }: SharedApi): SendPlatform => {
   const engine = Context.get(services, Engine.Engine)
   const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
   return {
@@ -130,13 +130,5 @@ const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<ty
   }
 }
 
-/** Starts the API for the tests of the file; to be asked for inside tests and hooks only. */
-export const useSendPlatform = (): (() => SendPlatform) => {
-  let platform: SendPlatform | undefined
-  const scope = Scope.makeUnsafe()
-  beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(buildApi(scope)))
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  return () => platform!
-}
+/** The worker's API for the tests of the file; to be asked for inside tests and hooks only. */
+export const useSendPlatform = (): (() => SendPlatform) => useSharedApi(platformOf)

@@ -2,9 +2,8 @@
  * The public API in this process on a database of its own, for tests of sending: its name server is one on loopback, and each tenant has a live and a test key. Its clock is
  * the machine's.
  */
-import { Context, Effect, Exit, Scope } from "effect"
+import { Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { afterAll, beforeAll } from "vitest"
 import * as Engine from "../../../src/engine/Engine.ts"
 import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
@@ -13,8 +12,9 @@ import type { DomainChecks } from "../../../src/send/domains/DomainChecks.ts"
 import type { Domains } from "../../../src/send/domains/Domains.ts"
 import { type Mode, SendAccount } from "../../../src/send/index.ts"
 import type { VerificationLink } from "../../../src/send/senders/VerificationMail.ts"
-import { type Ask, askAt, buildApi } from "../../support/api.ts"
-import { type NameServer, startNameServer } from "../../support/nameServer.ts"
+import { type Ask, askAt } from "../../support/api.ts"
+import type { NameServer } from "../../support/nameServer.ts"
+import { type SharedApi, useSharedApi } from "../../support/sharedApi.ts"
 
 export interface Tenant {
   readonly organization: string
@@ -38,15 +38,7 @@ export interface SendPlatform {
   readonly tenant: () => Promise<Tenant>
 }
 
-const build = (scope: Scope.Scope) =>
-  Effect.gen(function* () {
-    const names = yield* Scope.provide(startNameServer, scope)
-    const mails: Array<VerificationLink> = []
-    const api = yield* buildApi(scope, { nameServers: [names.address], mails })
-    return { ...api, names, mails }
-  })
-
-const platformOf = ({ mails, names, services, url }: Effect.Success<ReturnType<typeof build>>): SendPlatform => {
+const platformOf = ({ mails, names, services, url }: SharedApi): SendPlatform => {
   const run: SendPlatform["run"] = (effect) => Effect.runPromise(Effect.provideContext(effect, services))
   const keyOf = async (organization: string, mode: Mode, services_: ReadonlyArray<Service>) => {
     const made = { name: null, mode, services: services_, scopes: [], expiresAtMillis: null }
@@ -97,13 +89,5 @@ const platformOf = ({ mails, names, services, url }: Effect.Success<ReturnType<t
   }
 }
 
-/** Starts the API for the tests of the file; to be asked for inside tests and hooks only. */
-export const useSendPlatform = (): (() => SendPlatform) => {
-  let platform: SendPlatform | undefined
-  const scope = Scope.makeUnsafe()
-  beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(build(scope)))
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  return () => platform!
-}
+/** The worker's API for the tests of the file; to be asked for inside tests and hooks only. */
+export const useSendPlatform = (): (() => SendPlatform) => useSharedApi(platformOf)

@@ -39,39 +39,23 @@ describe("GET …/deliveries", () => {
     expect((await ask("GET", `${path}/deliveries?limit=7`)).body).toMatchObject({ pagination: { hasMore: false } })
   })
 
-  it("has 25 on a page by default and at most 100; another limit is 400 quoting it", async () => {
+  it("has 25 on a page by default, and at most 100", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     for (let at = 0; at < 26; at++) await putDelivery(db(), { endpointId, organization })
     expect(((await ask("GET", `${path}/deliveries`)).body as Page).data).toHaveLength(25)
     expect(((await ask("GET", `${path}/deliveries?limit=100`)).body as Page).data).toHaveLength(26)
-    for (const list of ["deliveries", "skipped"]) {
-      for (const limit of ["0", "101", "-1", "1.5", "x"]) {
-        const reply = await ask("GET", `${path}/${list}?limit=${limit}`)
-        expect({ status: reply.status, body: reply.body }).toStrictEqual(
-          refused(400, "invalid_request", expect.stringContaining(`"${limit}"`))
-        )
-      }
-      expect((await ask("GET", `${path}/${list}?limit=1&limit=2`)).status).toBe(400)
-    }
   })
 
-  it("a forged cursor, or one of another list, is 400", async () => {
+  it("a cursor of another endpoint is 400", async () => {
     const { ask, endpointId, organization, path, tenant } = await withEndpoint()
     for (let at = 0; at < 2; at++) await putDelivery(db(), { endpointId, organization })
     const { pagination } = (await ask("GET", `${path}/deliveries?limit=1`)).body as Page
     const cursor = pagination.nextCursor!
     const other = await tenant.endpoint()
-    for (const target of [
-      `${path}/deliveries?cursor=${cursor}x`,
-      `${path}/deliveries?cursor=`,
-      `${path}/skipped?cursor=${cursor}`,
-      `/v1/webhooks/${other}/deliveries?cursor=${cursor}`
-    ]) {
-      const reply = await ask("GET", target)
-      expect({ status: reply.status, body: reply.body }).toStrictEqual(
-        refused(400, "invalid_request", expect.stringContaining("cursor"))
-      )
-    }
+    const reply = await ask("GET", `/v1/webhooks/${other}/deliveries?cursor=${cursor}`)
+    expect({ status: reply.status, body: reply.body }).toStrictEqual(
+      refused(400, "invalid_request", expect.stringContaining("cursor"))
+    )
   })
 
   it("a stale cursor, whose place is no longer kept, is 400", async () => {
