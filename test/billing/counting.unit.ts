@@ -66,6 +66,18 @@ describe("counts in memory", () => {
     }
   )
 
+  it("wait while the log is away, under their key, and what is counted meanwhile goes behind them", () => {
+    const counter = new CallCounter(() => expect.unreachable())
+    let keys = 0
+    const take = () => counter.take(0, () => `key ${++keys}`).map(([, { calls, key }]) => [key, ...calls])
+    counter.count("a", "telco")
+    expect(take()).toEqual([["key 1", ["telco", 1]]])
+    for (const product of ["telco", "send", "telco"] as const) counter.count("a", product)
+    expect(take()).toEqual([["key 1", ["telco", 1]]])
+    counter.stored("a")
+    expect(take()).toEqual([["key 2", ["telco", 2], ["send", 1]]])
+  })
+
   it("are bounded, and given up when they might count twice", () => {
     let dropped = 0
     const counter = new CallCounter((calls) => (dropped += calls), 2)

@@ -75,6 +75,28 @@ describe("calls", () => {
     await expect.poll(() => platform().run(counted), waiting).toBe(answered)
   })
 
+  it("of people in the console are none", async () => {
+    const tenant = await platform().tenant()
+    const made = await tenant.ask("POST", "/v1/keys", { services: ["directory"], scopes: ["platform:billing:read"] })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const { key } = made.body as { readonly key: string }
+    const asPerson = (path: string, more: RequestInit & { readonly headers?: Readonly<Record<string, string>> }) =>
+      fetch(`${platform().url}${path}`, { ...more, headers: { ...more.headers, "x-sluice-console": "1" } })
+    const opened = await asPerson("/v1/console/sessions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ key })
+    })
+    expect(opened.status).toBe(200)
+    const cookie = opened.headers.get("set-cookie")!.split(";")[0]!
+    for (let n = 0; n < 3; n++)
+      expect((await asPerson("/v1/carriers?limit=1", { headers: { cookie } })).status).toBe(200)
+    // What is counted later than the console's would be is there.
+    await tenant.ask("GET", "/v1/carriers?limit=1")
+    await expect.poll(() => callsOf(tenant, "directory"), waiting).toBeGreaterThan(0)
+    expect(await callsOf(tenant, "directory")).toBe(1)
+  })
+
   it("of an operator's test events are none", async () => {
     const tenant = await platform().tenant()
     await platform().run(

@@ -76,6 +76,23 @@ layer(directoryDatabase, { excludeTestServices: true })("the directory on Postgr
     })
   )
 
+  it.effect("a number that a file leaves out is gone from every node, and there again with the next one", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const nodes = yield* Effect.all([makeNode, makeNode])
+      yield* Effect.forEach(nodes, (node) => holds(node, 1600))
+      yield* ingest([
+        writeLines(
+          folder,
+          manhattan.filter((line) => !line.includes("212-200"))
+        )
+      ])
+      yield* Effect.forEach(nodes, (node) => holds(node, 1599))
+      yield* ingest([writeLines(folder, manhattan)])
+      yield* Effect.forEach(nodes, (node) => holds(node, 1600))
+    })
+  )
+
   it.effect("a snapshot stays whole while another one takes its place", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

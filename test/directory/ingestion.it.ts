@@ -274,4 +274,42 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       assert.strictEqual(yield* storedDigest, before)
     })
   )
+
+  it.effect("removes no record that a line without a clear key may be about", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      yield* ingest([writeLines(folder, manhattan), writeUtf8(folder, listLines)])
+      const before = yield* storedDigest
+      // Two lines that have become one, a carrier's number that lost a digit.
+      const joined = [...manhattan.slice(0, 10), manhattan[10]! + manhattan[11]!, ...manhattan.slice(12)]
+      const cut = listLines.map((line) => (line.startsWith("0004,") ? line.slice(1) : line))
+      const events = yield* ingest([writeLines(folder, joined), writeUtf8(folder, cut)])
+      assert.deepStrictEqual(failuresOf(events), [])
+      assert.deepStrictEqual(
+        summariesOf(events).map(({ kept, malformed, removed }) => [malformed.total, kept, removed]),
+        [
+          [1, 2, 0],
+          [1, 1, 0]
+        ]
+      )
+      assert.strictEqual(yield* storedDigest, before)
+    })
+  )
+
+  it.effect("takes a name that a record did not have, and one that it has no longer", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      yield* ingest([writeLines(folder, manhattan)])
+      const before = yield* storedDigest
+      const named = '"VERIZON NEW YORK, INC."'
+      const unnamed = manhattan.map((line) => (line.includes("212-226") ? line.replace(named, '""') : line))
+      assert.notDeepEqual(unnamed, manhattan)
+      const one = { ...none, changed: 1 }
+      assert.deepStrictEqual(differenceOf(yield* ingest([writeLines(folder, unnamed)])), one)
+      assert.deepStrictEqual(differenceOf(yield* ingest([writeLines(folder, manhattan)])), one)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update directory_generation set generation = generation - 2`
+      assert.strictEqual(yield* storedDigest, before)
+    })
+  )
 })

@@ -169,6 +169,33 @@ layer(freshDatabase({ maxConnections: 4 }), { excludeTestServices: true })("tran
     })
   )
 
+  it.effect("a connection that gave no answer to COMMIT is lent to nobody again", () =>
+    Effect.gen(function* () {
+      const { config, url } = yield* TestDatabase
+      const { entries } = yield* ledger("silent_commit")
+      const proxy = yield* proxyTo(Redacted.value(url))
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const before = yield* backendPid
+        const work = Effect.andThen(sql`INSERT INTO silent_commit VALUES ('a')`, proxy.freeze)
+        expect((yield* Effect.flip(sql.withTransaction(work))).reason._tag).toBe("ConnectionError")
+        yield* proxy.thaw
+        expect(yield* backendPid).not.toBe(before)
+        // Nobody was told so, but the server has committed.
+        yield* until(Effect.map(entries, (all) => all.length === 1))
+      }).pipe(
+        Effect.provide(
+          PgClient.layer({
+            ...config,
+            url: Redacted.make(proxy.url),
+            maxConnections: 1,
+            statementTimeoutMillis: 500
+          })
+        )
+      )
+    })
+  )
+
   it.effect("statements of several fibers in one transaction take turns on its connection", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

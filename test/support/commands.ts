@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { expect } from "vitest"
-import { sluice as asProcess, environmentOf, type Finished } from "./platform.ts"
+import { sluice as asProcess, environmentOf, type Finished, isVariantRun } from "./platform.ts"
 
 /** Whether it asks servers that others run, and does not start any itself. */
 const asksOthers = ({ DATABASE_URL, SLUICE_DATA_DIR }: Readonly<Record<string, string>>): boolean =>
@@ -46,6 +46,6 @@ export const sluice = (
   environment: Readonly<Record<string, string>>,
   options: { readonly cwd?: string } = {}
 ): Promise<Finished> =>
-  lasting.has(args[0] ?? "") || options.cwd !== undefined || !asksOthers(environment) || isFirst(args)
+  isVariantRun || lasting.has(args[0] ?? "") || options.cwd !== undefined || !asksOthers(environment) || isFirst(args)
     ? asProcess(args, environment, options)
     : runHere(args, environment)

@@ -7,9 +7,17 @@ import { createHash } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { environmentName } from "../variants/runner/change.ts"
 
-/** Tests with servers start the bundle that users run (test/support/servers.ts); others start the sources. */
-const main = process.env.SLUICE_TEST_PROGRAM ?? new URL("../../src/main.ts", import.meta.url).pathname
+/** Whether this run tests a broken variant of the program: what it starts runs the source then, which the loader named in `NODE_OPTIONS` breaks. */
+export const isVariantRun = process.env[environmentName] !== undefined
+
+const variantEnvironment = (): Record<string, string> =>
+  isVariantRun ? { NODE_OPTIONS: process.env.NODE_OPTIONS!, [environmentName]: process.env[environmentName]! } : {}
+
+/** A run of tests bundles the source once (test/support/servers.ts); elsewhere the source itself is started. */
+const bundle = isVariantRun ? undefined : process.env.SLUICE_TEST_PROGRAM
+const main = bundle ?? new URL("../../src/main.ts", import.meta.url).pathname
 
 export interface Finished {
   readonly code: number | null
@@ -69,6 +77,8 @@ export const environmentOf = (environment: Readonly<Record<string, string>>): Re
   HOME: process.env.HOME ?? "/",
   ...logsOf(environment),
   ...secretsOf(environment),
+  NODE_COMPILE_CACHE: compileCache,
+  ...variantEnvironment(),
   ...environment
 })
 

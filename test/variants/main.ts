@@ -1,12 +1,12 @@
 /**
  * `npm run test:variants [-- --only name…] [--seeds n]`: shows broken variants of the program to its tests, and prints who noticed each of them
- * after how long; then how soon a simulation finds rules that are wrong on purpose. The exit code tells whether all were noticed. The tests see the program as it is first: what complains about that finds nothing.
+ * after how long, then how many of each area; then how soon a simulation finds rules that are wrong on purpose. The exit code tells whether all were noticed. The tests see the program as it is first: what complains about that finds nothing.
  */
 import { parseArgs } from "node:util"
 import { campaign } from "../../src/simulation/index.ts"
 import { wrongRules } from "../simulation/rules/wrongRules.ts"
 import { type Tried, tryFinder } from "./runner/run.ts"
-import { assertFits, type Finder, finderKinds, type Variant } from "./runner/variant.ts"
+import { type Finder, finderKinds, findersOf, locate, type Variant } from "./runner/variant.ts"
 import { variants } from "./variants.ts"
 
 const usage = `Usage: npm run test:variants [-- options]
@@ -45,10 +45,8 @@ const readArguments = () => {
 
 type Arguments = ReturnType<typeof readArguments>
 
-const findersOf = (variant: Variant, { finder: kinds }: Arguments): ReadonlyArray<Finder> =>
-  variant.finders
-    .filter(({ kind }) => kinds.includes(kind))
-    .toSorted((left, right) => finderKinds.indexOf(left.kind) - finderKinds.indexOf(right.kind))
+const wantedFinders = (variant: Variant, { finder: kinds }: Arguments): ReadonlyArray<Finder> =>
+  findersOf(variant).filter(({ kind }) => kinds.includes(kind))
 
 /** Does something with each, a few at a time. */
 const forEach = async <A>(items: ReadonlyArray<A>, effect: (item: A) => Promise<void>): Promise<void> => {
@@ -65,7 +63,7 @@ const describeFinder = (finder: Finder): string =>
 /** Whether every finder is content with the program as it is. */
 const control = async (given: Arguments): Promise<boolean> => {
   const finders = new Map(
-    given.wanted.flatMap((variant) => findersOf(variant, given)).map((finder) => [describeFinder(finder), finder])
+    given.wanted.flatMap((variant) => wantedFinders(variant, given)).map((finder) => [describeFinder(finder), finder])
   )
   let isContent = true
   await forEach([...finders], async ([name, finder]) => {
@@ -83,7 +81,7 @@ const control = async (given: Arguments): Promise<boolean> => {
 /** Shows a variant to its finders until one notices. Answers whether one did, and prints its line of the table. */
 const show = async (variant: Variant, given: Arguments): Promise<boolean> => {
   const tried: Array<Tried> = []
-  for (const finder of findersOf(variant, given)) {
+  for (const finder of wantedFinders(variant, given)) {
     tried.push(await tryFinder(finder, variant, given.seeds))
     if (tried.at(-1)!.finding._tag !== "Unnoticed") break
   }
@@ -109,6 +107,18 @@ const line = (name: string, finder: string, seconds: number | string) =>
     `${name.padEnd(62)} ${(typeof seconds === "string" ? seconds : seconds.toFixed(1)).padStart(7)}  ${finder}\n`
   )
 
+/** What the name of a variant begins with. */
+const areaOf = ({ name }: Variant): string => name.slice(0, name.indexOf(":"))
+
+/** Prints how many variants of each area were noticed. */
+const summary = (variants: ReadonlyArray<Variant>, noticed: ReadonlySet<Variant>) => {
+  for (const [area, all] of Map.groupBy(variants, areaOf)) {
+    const found = all.filter((variant) => noticed.has(variant)).length
+    process.stdout.write(`${area.padEnd(20)} ${found} of ${all.length}, ${Math.floor((100 * found) / all.length)} %\n`)
+  }
+  process.stdout.write(`${noticed.size} of ${variants.length} variants noticed\n`)
+}
+
 /** How long a simulation takes to find what is wrong with rules of a user, and to make it small. */
 const findWrongRules = (seeds: number): boolean => {
   line("wrong rule", "found as", "seconds")
@@ -132,20 +142,21 @@ const main = async (): Promise<number> => {
     process.stdout.write(`${usage}\n`)
     return 0
   }
-  for (const variant of given.wanted) assertFits(variant)
+  const changes = given.wanted.map(locate)
   if (given.list) {
-    for (const { file, name, sentence } of given.wanted) process.stdout.write(`${name}: ${sentence} (${file})\n`)
+    for (const [index, { name, sentence }] of given.wanted.entries())
+      process.stdout.write(`${name}: ${sentence} (${changes[index]!.file})\n`)
     return 0
   }
   if (!given["no-control"] && !(await control(given))) return 1
   line("variant", "noticed by", "seconds")
-  let noticed = 0
+  const noticed = new Set<Variant>()
   await forEach(given.wanted, async (variant) => {
-    if (await show(variant, given)) noticed++
+    if (await show(variant, given)) noticed.add(variant)
   })
-  process.stdout.write(`${noticed} of ${given.wanted.length} variants noticed\n`)
+  summary(given.wanted, noticed)
   const isAllFound = given.only.length > 0 || findWrongRules(given.seeds)
-  return noticed === given.wanted.length && isAllFound ? 0 : 1
+  return noticed.size === given.wanted.length && isAllFound ? 0 : 1
 }
 
 // The children are ended at the exit.

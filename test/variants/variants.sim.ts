@@ -1,14 +1,17 @@
 /**
- * The means of `npm run test:variants` work: a few variants are noticed by the simulators, what is no replacement is refused, and the program as
- * it is passes. All variants are for that command.
+ * The means of `npm run test:variants` work: each variant fits the source, a few are noticed by the simulators, what is no replacement is refused,
+ * and the program as it is passes. All variants are for that command.
  */
+import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "@effect/vitest"
-import { tryFinder } from "./runner/run.ts"
-import { assertFits, type Finder, NotFoundOnce, type Replacement, replaceIn } from "./runner/variant.ts"
+import { root } from "./runner/change.ts"
+import { environmentOf, tryFinder } from "./runner/run.ts"
+import { type Finder, findersOf, locate, NotFoundOnce, type Replacement } from "./runner/variant.ts"
 import { variants } from "./variants.ts"
 
 const simulation: Finder = { kind: "simulation" }
 const deliveries: Finder = { kind: "deliveries" }
+const paceTests: Finder = { kind: "unit", files: ["test/webhooks/dispatcher/pace.unit.ts"] }
 
 const named = (name: string): Replacement => {
   const variant = variants.find((one) => one.name === name)
@@ -18,7 +21,6 @@ const named = (name: string): Replacement => {
 
 const replacement = (more: Partial<Replacement>): Replacement => ({
   name: "a variant",
-  file: "src/webhooks/dispatcher/pace.ts",
   find: "export const firstLimit = 4",
   replace: "export const firstLimit = 5",
   ...more
@@ -27,8 +29,9 @@ const replacement = (more: Partial<Replacement>): Replacement => ({
 describe("a variant", () => {
   it.each(
     variants.map((variant) => [variant.name, variant] as const)
-  )("%s: fits the source as it is", (_name, variant) => {
-    assertFits(variant)
+  )("%s: fits the source as it is, and its tests are there", (_name, variant) => {
+    locate(variant)
+    expect(findersOf(variant)).not.toEqual([])
   })
 
   it.each([
@@ -50,42 +53,58 @@ describe("a variant", () => {
     expect(isApplied).toBe(true)
     expect(finding).toEqual({ _tag: "Unnoticed" })
   })
+
+  it("is in the commands that a test runs, and the program as it is is not", () => {
+    const change = locate({
+      name: "another version",
+      find: "const version: string = packageJson.version",
+      replace: 'const version: string = "broken"'
+    })
+    const script = `import { sluice } from "${root}test/support/platform.ts"
+      process.stdout.write((await sluice(["--version"], {})).stdout)`
+    const said = [change, null].map((one) => {
+      // The bundle is never broken, so it must not be started.
+      const env = { ...environmentOf({ change: one, appliedFile: "/dev/null" }), SLUICE_TEST_PROGRAM: "/dev/null" }
+      return spawnSync(process.execPath, ["--input-type=module", "-e", script], { env, encoding: "utf8" }).stdout
+    })
+    expect(said).toEqual(["sluice broken\n", expect.stringMatching(/^sluice \d+\.\d+\.\d+\n$/)])
+  })
 })
 
-describe("a replacement that does not fit", () => {
+describe("a replacement", () => {
+  it("is found whatever the comments and the layout", () => {
+    const written = replacement({ find: "export  const\n  // How many.\n  firstLimit = /* four */ 4" })
+    expect(locate(written)).toEqual(locate(replacement({})))
+    expect(locate(written)).toMatchObject({ found: "export const firstLimit = 4" })
+  })
+
   it.each([
     ["is missing", replacement({ find: "export const firstLimit = 40" })],
+    ["is a part of a word", replacement({ find: "export const firstLim" })],
     ["is there twice", replacement({ find: "export const" })],
-    ["is empty", replacement({ find: "" })]
-  ])("%s: is refused before anything runs", (_name, wrong) => {
-    expect(() => assertFits(wrong)).toThrow(NotFoundOnce)
-    expect(() => replaceIn("export const firstLimit = 4\nexport const", wrong)).toThrow(wrong.name)
+    ["is empty", replacement({ find: " // Nothing." })]
+  ])("that %s is refused before anything runs", async (_name, wrong) => {
+    expect(() => locate(wrong)).toThrow(NotFoundOnce)
+    expect(() => locate(wrong)).toThrow(wrong.name)
+    await expect(tryFinder(deliveries, wrong, 5)).rejects.toThrow(NotFoundOnce)
   })
 
-  it("is refused where it changes nothing, and where there is no such file", () => {
-    expect(() => assertFits(replacement({ replace: "export const firstLimit = 4" }))).toThrow("changes nothing")
-    expect(() => assertFits(replacement({ file: "src/webhooks/none.ts" }))).toThrow("none.ts")
+  it("that changes comments or layout alone is refused", () => {
+    expect(() => locate(replacement({ replace: "export const firstLimit =\n  4 // The same." }))).toThrow(
+      "changes nothing"
+    )
   })
 
-  it.each([
-    ["by a simulator", deliveries, "export const firstLimit = 40"],
-    [
-      "by a test's loader",
-      { kind: "unit", files: ["test/webhooks/dispatcher/pace.unit.ts"] } satisfies Finder,
-      "export const"
-    ]
-  ])("stops the child, and counts as nobody's finding: %s", async (_name, finder, find) => {
-    const { finding } = await tryFinder(finder, replacement({ find }), 5)
-    expect(finding._tag).toBe("Unusable")
-    expect(JSON.stringify(finding)).toContain("instead of once")
-  })
-
-  it("that is no program is nobody's finding either", async () => {
+  it("that is no program is nobody's finding", async () => {
     const broken = replacement({ replace: "export const firstLimit = (" })
-    for (const finder of [
-      deliveries,
-      { kind: "unit", files: ["test/webhooks/dispatcher/pace.unit.ts"] } satisfies Finder
-    ])
+    for (const finder of [deliveries, paceTests])
       expect((await tryFinder(finder, broken, 5)).finding._tag).toBe("Unusable")
   })
+})
+
+it.each([
+  ["nowhere.unit", "0 test files"],
+  ["rules.unit", "test files instead of one"]
+])("a finder that is not one test is refused: %s", (name, says) => {
+  expect(() => findersOf({ finders: [name] })).toThrow(says)
 })

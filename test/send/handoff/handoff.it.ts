@@ -432,4 +432,59 @@ describe("a process that dies", () => {
       )
     )
   }
+
+  it.live("behind the account's answer: who has the mail does not get it again", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const deployment = yield* deploy
+        const envelopes: Array<ReadonlyArray<string>> = []
+        const [bob, cy] = ["bob@two.test", "cy@two.test"]
+        const answer = (_mail: unknown, { to }: { readonly to: ReadonlyArray<string> }): HandoffAnswer => {
+          envelopes.push(to)
+          return to.length === 1
+            ? { _tag: "Accepted" }
+            : {
+                _tag: "Parted",
+                parts: [
+                  { recipient: bob, answer: { _tag: "Accepted" } },
+                  { recipient: cy, answer: { _tag: "Temporary", code: "4.2.0", reason: "later" } }
+                ]
+              }
+        }
+        const first = yield* startProcess(deployment, { answer, diesAt: "after the account was told" })
+        yield* first.admission().verify("org_a", "one.test")
+        yield* first.send("org_a", [messageTo([bob, cy])])
+        yield* first.died
+        yield* first.stop
+        yield* startProcess(deployment, { answer })
+        yield* until(Effect.sync(() => envelopes.length === 2))
+        assert.deepStrictEqual(envelopes, [[bob, cy], [cy]])
+      })
+    )
+  )
 })
+
+it.live("a mail is at the relay once at a time, however long its account and the relay take", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const deployment = yield* deploy
+      const slow = { looks: 0, attempts: 0, inside: 0, most: 0 }
+      const leaves = Effect.sync(() => slow.inside--)
+      const running = yield* startProcess(deployment, {
+        settings: { leaseMillis: 1_000, attemptMillis: 900, deliverTimeoutMillis: 700 },
+        pause: (step) => {
+          // Most of the time that there is for a mail goes by before its first attempt.
+          if (step === "before the account is asked" && slow.looks++ === 0) return Effect.sleep("700 millis")
+          if (step === "after the transport") return Effect.asVoid(leaves)
+          if (step !== "before the transport") return Effect.void
+          slow.most = Math.max(slow.most, ++slow.inside)
+          return slow.attempts++ === 0 ? Effect.onInterrupt(Effect.never, () => leaves) : Effect.void
+        }
+      })
+      yield* running.admission().verify("org_a", "one.test")
+      const [sent] = yield* running.send("org_a", [messageTo(["bob@two.test"])])
+      yield* running.reaches("org_a", sent!.id, "sent")
+      assert.deepStrictEqual([slow.most, deployment.taken.length], [1, 1])
+    })
+  )
+)

@@ -65,6 +65,8 @@ export interface ProcessOptions {
   readonly isDeaf?: () => boolean
   /** Where it hangs, as a process that dies there. */
   readonly diesAt?: Step
+  /** What else happens at a step before it goes on. */
+  readonly pause?: (step: Step) => Effect.Effect<void>
 }
 
 const layerSealing = Layer.succeed(Sealing, {
@@ -115,7 +117,9 @@ const settings: Partial<HandoffSettings> = {
 
 const processLayer = (deployment: Deployment, options: ProcessOptions, died: Deferred.Deferred<void>) => {
   const at = (step: Step): Effect.Effect<void> =>
-    options.diesAt === step ? Effect.andThen(Deferred.succeed(died, undefined), Effect.never) : Effect.void
+    options.diesAt === step
+      ? Effect.andThen(Deferred.succeed(died, undefined), Effect.never)
+      : (options.pause?.(step) ?? Effect.void)
   const engine = engineLayer({
     actors: [...Admission.actors, Pauser],
     reactors: [Reactor.combine<SqlClient.SqlClient | HandoffFeed>("projections", [handoffProjection])],

@@ -1,26 +1,22 @@
-/** Runs finders in child processes, each with its variant in the environment. */
+/** Runs finders in child processes, each told its change in the environment. What these start is broken in the same way. */
 import { spawn } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { environmentName, root, type Told } from "./change.ts"
 import { type Finding, findingIn } from "./finding.ts"
-import { appliedMark, environmentName, type Finder, type Replacement, root } from "./variant.ts"
+import { type Finder, locate, type Replacement } from "./variant.ts"
 
-const runner = "test/variants/runner"
+const runner = `${root}test/variants/runner`
 
 /** A child that takes longer is ended: the variant hangs, which `npm test` would notice as well. */
-const patienceMillis: Readonly<Record<Finder["kind"], number>> = {
-  unit: 300_000,
-  simulation: 900_000,
-  followers: 900_000,
-  deliveries: 900_000,
-  sending: 900_000,
-  owners: 900_000,
-  servers: 900_000
-}
+const patienceMillis = (finder: Finder): number => (finder.kind === "unit" ? 300_000 : 900_000)
 
 /** What one finder came to. */
 export interface Tried {
   readonly finder: Finder
   readonly finding: Finding
-  /** Whether the child loaded the file that was replaced in. */
+  /** Whether a process has loaded the file that was changed. */
   readonly isApplied: boolean
   readonly seconds: number
   /** What the child wrote. */
@@ -28,17 +24,17 @@ export interface Tried {
 }
 
 const argumentsOf = (finder: Finder, seeds: number): ReadonlyArray<string> => {
-  if (finder.kind !== "unit" && finder.kind !== "servers")
-    return ["--import", `${root}${runner}/register.ts`, `${root}${runner}/simulate.ts`, finder.kind, String(seeds)]
+  if (finder.kind !== "unit" && finder.kind !== "servers") return [`${runner}/simulate.ts`, finder.kind, String(seeds)]
   const vitest = `${root}node_modules/vitest/vitest.mjs`
-  return [vitest, "run", "--config", `${root}${runner}/vitest.config.ts`, "--project", finder.kind, ...finder.files]
+  return [vitest, "run", "--config", `${runner}/vitest.config.ts`, "--project", finder.kind, ...finder.files]
 }
 
-/** Programs that a test starts are broken too. */
-const nodeOptionsOf = (finder: Finder): string | undefined =>
-  finder.kind === "servers"
-    ? [process.env.NODE_OPTIONS, "--import", `${root}${runner}/register.ts`].filter((part) => part).join(" ")
-    : process.env.NODE_OPTIONS
+/** The environment of a process that is broken. */
+export const environmentOf = (told: Told): NodeJS.ProcessEnv => ({
+  ...process.env,
+  NODE_OPTIONS: [process.env.NODE_OPTIONS, "--import", `${runner}/register.ts`].filter((part) => part).join(" "),
+  [environmentName]: JSON.stringify(told)
+})
 
 const endGroup = (processId: number): void => {
   try {
@@ -54,20 +50,15 @@ process.once("exit", () => {
   for (const processId of running) endGroup(processId)
 })
 
-/** Lets a finder look at a variant; at the program as it is where there is none. */
-export const tryFinder = (finder: Finder, variant: Replacement | undefined, seeds: number): Promise<Tried> =>
+/** Runs a finder to its end, or until it has taken too long. */
+const finish = (finder: Finder, seeds: number, told: Told): Promise<Pick<Tried, "finding" | "output">> =>
   new Promise((resolve, reject) => {
-    const begunAt = performance.now()
     const child = spawn(process.execPath, argumentsOf(finder, seeds), {
       cwd: root,
       // A group of its own, so that what it has started ends with it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...process.env,
-        NODE_OPTIONS: nodeOptionsOf(finder),
-        [environmentName]: variant === undefined ? undefined : JSON.stringify(variant)
-      }
+      env: environmentOf(told)
     })
     running.add(child.pid!)
     let output = ""
@@ -77,18 +68,33 @@ export const tryFinder = (finder: Finder, variant: Replacement | undefined, seed
     }
     child.stdout.setEncoding("utf8").on("data", take)
     child.stderr.setEncoding("utf8").on("data", take)
+    const patience = patienceMillis(finder)
     const timer = setTimeout(() => {
       isLate = true
       endGroup(child.pid!)
-    }, patienceMillis[finder.kind])
+    }, patience)
     child.on("error", reject)
     child.on("close", () => {
       clearTimeout(timer)
       running.delete(child.pid!)
       const finding: Finding = isLate
-        ? { _tag: "Noticed", by: `has not ended after ${patienceMillis[finder.kind] / 1000} s` }
+        ? { _tag: "Noticed", by: `has not ended after ${patience / 1000} s` }
         : (findingIn(output) ?? { _tag: "Unusable", message: `the child said nothing:\n${output.slice(-2_000)}` })
-      const seconds = (performance.now() - begunAt) / 1000
-      resolve({ finder, finding, isApplied: output.includes(appliedMark), seconds, output })
+      resolve({ finding, output })
     })
   })
+
+/** Lets a finder look at a variant; at the program as it is where there is none. */
+export const tryFinder = async (finder: Finder, variant: Replacement | undefined, seeds: number): Promise<Tried> => {
+  const begunAt = performance.now()
+  const folder = mkdtempSync(join(tmpdir(), "sluice-variant-"))
+  const appliedFile = join(folder, "applied")
+  try {
+    const told: Told = { change: variant === undefined ? null : locate(variant), appliedFile }
+    const finished = await finish(finder, seeds, told)
+    const seconds = (performance.now() - begunAt) / 1000
+    return { finder, ...finished, isApplied: existsSync(appliedFile), seconds }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,11 +1,11 @@
 /**
- * `node --import …/register.ts …/simulate.ts simulation|followers|deliveries|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
+ * `node …/simulate.ts simulation|followers|deliveries|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
  * complains. Its last line of output is the finding.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { root } from "./change.ts"
 import { type Finding, findingMark } from "./finding.ts"
-import { root } from "./variant.ts"
 
 interface Played {
   readonly violation: { readonly checker: string } | undefined
@@ -100,14 +100,14 @@ const find = (simulator: Simulator, seeds: number): Finding => {
 }
 
 const [kind, seeds] = process.argv.slice(2)
-const simulators: Readonly<Record<string, () => Promise<Simulator>>> = {
+const made: Readonly<Record<string, () => Promise<Simulator>>> = {
   simulation: engine,
   followers,
   deliveries,
   sending,
   owners
 }
-const simulator = await simulators[kind!]!()
+const simulator = await made[kind!]!()
 let finding: Finding
 try {
   finding = find(simulator, Number(seeds))

@@ -1,19 +1,19 @@
-/** The tests of `test/`, with the replacement of this process's variant made in the modules that they load. One file after the other: two variants run at a time. */
+/** The tests of `test/`, with this process's change made in the modules that they load. One file after the other: two variants run at a time. */
 import { defineConfig, type ViteUserConfig } from "vitest/config"
-import { replacementOfEnvironment, root } from "./variant.ts"
+import { root, sourceOf } from "./change.ts"
 
-const replacement = replacementOfEnvironment()
+const changed = sourceOf()
 
 const plugin: NonNullable<ViteUserConfig["plugins"]>[number] = {
   name: "variant",
   enforce: "pre",
-  load: (id) => replacement?.(id)
+  load: (id) => changed(id)
 }
 
 /** A test of a broken program may wait for ever; a test of the whole one takes a second, or some with servers. */
 const kinds = {
-  unit: { suffixes: ["unit", "sim"], patienceMillis: 8_000 },
-  servers: { suffixes: ["it", "e2e"], patienceMillis: 30_000 }
+  unit: { suffixes: ["unit", "sim"], patienceMillis: 20_000 },
+  servers: { suffixes: ["it", "e2e"], patienceMillis: 60_000 }
 }
 
 export default defineConfig({

@@ -1,0 +1,268 @@
+/**
+ * The attempts at a mail as the relay and the customer see them (docs/handoff.md, 2), through the whole platform: a relay that puts mail off for days, by a clock that the test
+ * moves on, and a database that is away when the relay has answered. Nothing here knows how mail is handed over.
+ */
+import { randomBytes } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, beforeEach, expect, inject, it } from "vitest"
+import { makeTenant, until, useDatabases } from "../../cli/support.ts"
+import { proxyTo, type Proxy as TcpProxy } from "../../postgres/support.ts"
+import { clockVariable, moveOn } from "../../support/movableClock.ts"
+import { patienceMillis } from "../../support/patience.ts"
+import { type Platform, startPlatform } from "../../support/platform.ts"
+import { askAt } from "../../webhooks/platform.ts"
+import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
+
+const minuteMillis = 60_000
+const hourMillis = 60 * minuteMillis
+
+/** The waits between attempts that docs/handoff.md, 2 promises. */
+const waitsMillis = [
+  ...[1, 5, 15, 30].map((minutes) => minutes * minuteMillis),
+  ...[1, 2, 4, ...Array.from({ length: 8 }, () => 8)].map((hours) => hours * hourMillis)
+]
+
+type Body = Readonly<Record<string, unknown>>
+
+const database = useDatabases()
+const scope = Scope.makeUnsafe()
+let folder = ""
+let relay: RelayServer
+let postgres: TcpProxy
+let platform: Platform
+const move = (millis: number) => moveOn(join(folder, "clock"), millis)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-attempts-"))
+  relay = await Effect.runPromise(Scope.provide(startRelay(), scope))
+  postgres = await Effect.runPromise(Scope.provide(proxyTo(await database("seeded")), scope))
+  platform = await startPlatform(
+    {
+      [clockVariable]: join(folder, "clock"),
+      DATABASE_URL: postgres.url,
+      NATS_URL: inject("natsUrl"),
+      SLUICE_ADMIN_KEY: `adm_${randomBytes(24).toString("hex")}`,
+      SLUICE_SMTP_URL: `smtp://127.0.0.1:${relay.port}`,
+      // Each recipient is handed over by itself.
+      SLUICE_BOUNCE_DOMAIN: "bounces.sluice.test",
+      SLUICE_BOUNCE_PORT: "0"
+    },
+    join(folder, "data"),
+    new URL("../../support/movableClock.ts", import.meta.url).pathname
+  )
+}, patienceMillis)
+
+afterAll(async () => {
+  await platform?.stop()
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await rm(folder, { recursive: true, force: true })
+})
+
+beforeEach(() => {
+  relay.sabotage.rcptTo = () => undefined
+  relay.sabotage.ending = () => "take"
+})
+
+const ask = async (method: string, path: string, body?: unknown): Promise<Body> => {
+  const answer = await askAt(platform.url, platform.demoKey!)(method, path, body)
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+  return answer.body as Body
+}
+
+const send = async (to: string | ReadonlyArray<string>, more: object = {}): Promise<string> => {
+  const mail = { from: "ann@demo.test", to, subject: "Hello", text: "Hi", ...more }
+  return (await ask("POST", "/v1/send/emails", mail)).id as string
+}
+
+const stateOf = async (id: string) => (await ask("GET", `/v1/send/emails/${id}`)).state
+
+const reaches = (id: string, state: string) => until(async () => (await stateOf(id)) === state)
+
+/** What the events of an email say, in order. */
+const eventsOf = async (id: string): Promise<ReadonlyArray<{ readonly type: string; readonly data: Body }>> => {
+  const { data } = await ask("GET", "/v1/events?limit=100")
+  return (data as ReadonlyArray<{ readonly type: string; readonly data: Body }>)
+    .filter((event) => event.data.messageId === id)
+    .toReversed()
+}
+
+const copiesFor = (recipient: string) => relay.taken.filter(({ to }) => to.includes(recipient)).length
+
+let others = 0
+
+/** Another mail comes through, so whatever was due before it has had its turn. */
+const othersGo = async (): Promise<void> => {
+  await reaches(await send(`other-${++others}@three.example`), "sent")
+}
+
+const later = { code: 450, text: "4.2.0 Later" }
+
+/** Puts off mail to these recipients, and counts how often the first of them was tried. */
+const putOff = (...recipients: ReadonlyArray<string>) => {
+  const tries = { count: 0 }
+  relay.sabotage.rcptTo = (address) => {
+    if (address === recipients[0]) tries.count++
+    return recipients.includes(address) ? later : undefined
+  }
+  return tries
+}
+
+/** Moves the clock on, little by little, until there is another try. */
+const nextTry = async (tries: { readonly count: number }, waitMillis: number): Promise<void> => {
+  const before = tries.count
+  await until(async () => {
+    if (tries.count > before) return true
+    await move(waitMillis / 10)
+    return tries.count > before
+  })
+  expect(tries.count).toBe(before + 1)
+}
+
+it(
+  "mail that is put off is tried again after each wait, and has failed after 72 hours",
+  async () => {
+    const tries = putOff("bob@two.example")
+    const id = await send("bob@two.example")
+    await until(() => tries.count === 1)
+    await until(async () => (await eventsOf(id)).some(({ type }) => type === "send.email.delayed"))
+    for (const [index, wait] of waitsMillis.slice(0, 4).entries()) {
+      const made = index + 1
+      await othersGo()
+      await move(0.85 * wait)
+      await othersGo()
+      expect(tries.count, `${made} tries before the wait is over`).toBe(made)
+      // A wait may be counted from a moment after the answer.
+      for (let part = 0; part < 10 && tries.count === made; part++) {
+        await move(0.05 * wait)
+        await othersGo()
+      }
+      expect(tries.count, `${made + 1} tries when the wait is over`).toBe(made + 1)
+    }
+    for (const wait of waitsMillis.slice(4)) {
+      expect(await stateOf(id)).toBe("sending")
+      await nextTry(tries, wait)
+    }
+    await reaches(id, "failed")
+    await move(24 * hourMillis)
+    await othersGo()
+    expect(tries.count).toBe(waitsMillis.length + 1)
+    expect(copiesFor("bob@two.example")).toBe(0)
+    const told = async () => (await eventsOf(id)).map(({ data, type }) => [type, data.kind ?? data.code])
+    await until(async () => (await told()).length === 2)
+    expect(await told()).toEqual([
+      ["send.email.delayed", "4.2.0"],
+      ["send.email.failed", "expired"]
+    ])
+  },
+  patienceMillis
+)
+
+it(
+  "who was not even tried at the end has bounced like those who were put off, and who has the mail has it once",
+  async () => {
+    const left = ["cy", "di", "ed", "flo", "gus"].map((name) => `${name}@two.example`)
+    const tries = putOff(...left)
+    const id = await send(["ann@two.example", ...left])
+    await reaches(id, "sent")
+    await until(() => tries.count === 1)
+    await othersGo()
+    for (const wait of waitsMillis.slice(0, -1)) await nextTry(tries, wait)
+    await othersGo()
+    // The relay is so slow that the last one gets no turn.
+    let hanging = 0
+    const last = left.at(-1)!
+    let isLastTried = false
+    relay.sabotage.rcptTo = (address) => {
+      if (address === last) isLastTried = true
+      if (!left.includes(address)) return undefined
+      hanging++
+      return "hang"
+    }
+    await until(async () => {
+      if (hanging === left.length - 1) return true
+      await move(waitsMillis.at(-1)! / 10)
+      return hanging === left.length - 1
+    })
+    await move(26_000)
+    const bounced = async () => (await eventsOf(id)).filter(({ type }) => type === "send.email.bounced")
+    await until(async () => (await bounced()).length === left.length)
+    expect(isLastTried).toBe(false)
+    expect((await bounced()).map(({ data }) => [data.recipient, data.kind]).sort()).toEqual(
+      left.map((recipient) => [recipient, "temporary"])
+    )
+    relay.sabotage.rcptTo = () => undefined
+    await move(24 * hourMillis)
+    await othersGo()
+    expect([copiesFor("ann@two.example"), ...left.map(copiesFor)]).toEqual([1, 0, 0, 0, 0, 0])
+  },
+  patienceMillis
+)
+
+it(
+  "who has the mail gets it once where nothing could be stored of it, and the others get it later",
+  async () => {
+    putOff("ivy@two.example")
+    relay.sabotage.ending = (to) => {
+      if (to.includes("hal@two.example")) Effect.runSync(postgres.freeze)
+      return "take"
+    }
+    const id = await send(["hal@two.example", "ivy@two.example"])
+    await until(() => copiesFor("hal@two.example") === 1)
+    const isReady = async () => (await fetch(`${platform.url}/readyz`)).status === 200
+    await until(async () => {
+      if (!(await isReady())) return true
+      await move(5_000)
+      return false
+    })
+    // Longer than anybody waits for an answer, or keeps a mail for itself.
+    await move(2 * minuteMillis)
+    await Effect.runPromise(Effect.andThen(postgres.cut, postgres.thaw))
+    await until(async () => {
+      await move(1_000)
+      return isReady()
+    })
+    relay.sabotage.rcptTo = () => undefined
+    await until(async () => {
+      await move(10_000)
+      return copiesFor("ivy@two.example") === 1
+    })
+    await reaches(id, "sent")
+    await othersGo()
+    expect(["hal@two.example", "ivy@two.example"].map(copiesFor)).toEqual([1, 1])
+    expect((await eventsOf(id)).filter(({ type }) => type === "send.email.sent")).toHaveLength(1)
+  },
+  patienceMillis
+)
+
+it(
+  "an address gets one mail, however often it is named",
+  async () => {
+    const id = await send(["Jo <jo@two.example>"], { cc: ["jo@two.example", "JO@two.example"] })
+    await reaches(id, "sent")
+    await othersGo()
+    expect(relay.taken.filter(({ to }) => to[0]?.toLowerCase() === "jo@two.example")).toHaveLength(1)
+  },
+  patienceMillis
+)
+
+it(
+  "a test key's mail never goes to the relay",
+  async () => {
+    const tenant = await makeTenant(
+      platform,
+      { name: "Tester", plan: "team", sendPlan: "enterprise" },
+      { services: ["send"], scopes: ["*"], mode: "test" }
+    )
+    const askAsTester = askAt(platform.url, tenant.key)
+    expect((await askAsTester("POST", "/v1/send/domains", { name: "tester.example" })).status).toBe(201)
+    const mail = { from: "ann@tester.example", to: "kay@two.example", subject: "Hello", text: "Hi" }
+    const { id } = (await askAsTester("POST", "/v1/send/emails", mail)).body as { readonly id: string }
+    await until(async () => ((await askAsTester("GET", `/v1/send/emails/${id}`)).body as Body).state === "sent")
+    await othersGo()
+    expect(copiesFor("kay@two.example")).toBe(0)
+  },
+  patienceMillis
+)

@@ -1,0 +1,169 @@
+/** Variants of access by key and of the edge of HTTP. */
+import type { Variant } from "./runner/variant.ts"
+
+export const access: ReadonlyArray<Variant> = [
+  {
+    name: "access: a revoked key goes on where it is warm",
+    find: 'notification._tag === "Message" ? keys.forget(notification.payload) : keys.forgetAll()',
+    replace: 'notification._tag === "Message" ? undefined : keys.forgetAll()',
+    sentence: "a key that was revoked goes on until the process ends",
+    finders: ["Authentication.it"]
+  },
+  {
+    name: "access: what was read before a revocation is remembered",
+    find: "if (keys.announcements === before) keys.remember",
+    replace: "keys.remember",
+    sentence: "a key that is revoked while it is looked up goes on until the process ends",
+    finders: ["Authentication.it"]
+  },
+  {
+    name: "access: a key goes on after its end while it is warm",
+    find: "if (principal.expiresAtMillis !== null && principal.expiresAtMillis <= nowMillis) return null",
+    replace: "",
+    sentence: "a key that has expired goes on for whoever uses it often",
+    finders: ["Authentication.it"]
+  },
+  {
+    name: "access: what cannot be announced is not looked up",
+    find: "nowMillis - Math.max(entry.loadedAtMillis, this.deafSinceMillis) > deafLifeMillis",
+    replace: "nowMillis < 0",
+    sentence: "while announcements are away a revoked key goes on without end",
+    finders: ["Authentication.it"]
+  },
+  {
+    name: "access: what was missed is not looked up again",
+    find: "this.isDeaf = false this.heard++ this.known.clear()",
+    replace: "this.isDeaf = false\nthis.heard++",
+    sentence: "a key that was revoked while announcements were away goes on",
+    finders: ["Authentication.it"]
+  },
+  {
+    name: "access: a new key stays unknown to who has asked for it before",
+    find: "this.heard++ this.known.delete(digest) this.unknown.delete(digest)",
+    replace: "this.heard++\nthis.known.delete(digest)",
+    sentence: "a key that was tried before it was made is refused",
+    finders: ["Authentication.it"]
+  },
+  {
+    name: "access: any service will do",
+    find: "if (service !== undefined && !principal.services.has(service))",
+    replace: "if (service !== undefined && principal.services.size === 0)",
+    sentence: "a key for look-ups sends email",
+    finders: ["talkHttp.it", "domains.e2e"]
+  },
+  {
+    name: "access: one right opens all of its product",
+    find: 'granted.has(`${required.slice(0, required.indexOf(":"))}:*`)',
+    replace: '[...granted].some((one) => one.startsWith(required.slice(0, required.indexOf(":"))))',
+    sentence: "a key that reads invoices makes keys",
+    finders: ["ownKeys.it", "endpointsHttp.it"]
+  },
+  {
+    name: "access: the fast lane checks no rights",
+    find: "return principal == null || refusalOf(principal) !== undefined ? undefined : principal",
+    replace: "return principal ?? undefined",
+    sentence: "a key without the scope acts wherever the fast lane serves",
+    finders: ["fastLane.it", "access.unit", "ownKeys.it"]
+  },
+  {
+    name: "access: who may not is not counted",
+    find: "principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, take(principal))",
+    replace:
+      "principal === null ? Effect.fail(refusals.unauthorized) : refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
+    sentence: "a key without rights asks without limit",
+    finders: ["fastLane.it", "requestRate.e2e"]
+  },
+  {
+    name: "access: what people look at in the console is usage",
+    find: "if (principal.session !== undefined) return",
+    replace: "",
+    sentence: "an open console is a bill",
+    finders: ["consoleCookie.unit", "usage.it"]
+  },
+  {
+    name: "access: a repeated key in the query is the first one",
+    find: 'typeof parameter === "string" ? asKey(parameter) : undefined',
+    replace: 'asKey(typeof parameter === "string" ? parameter : parameter[0]!)',
+    sentence: "who adds a second key to an address decides nothing, and is not told",
+    finders: ["access.unit"]
+  },
+  {
+    name: "access: each key has a rate of its own",
+    find: "take: ({ organizationId: organization, plan, session }) => session === undefined ? take({ organization }, { cost: 1, plan })",
+    replace:
+      "take: ({ organizationId: organization, keyId, plan, session }) => session === undefined ? take({ organization, key: keyId }, { cost: 1, plan })",
+    sentence: "who makes a hundred keys asks a hundred times as much",
+    finders: ["requestRate.e2e"]
+  },
+  {
+    name: "http: what is over the limit passes where the fast lane serves",
+    find: "if (!passes(post.taken) || (!takesBody && input === undefined))",
+    replace: "if (!takesBody && input === undefined)",
+    sentence: "a request over its limit acts all the same",
+    finders: ["fastLane.it", "requestRate.e2e"]
+  },
+  {
+    name: "http: a handler acts again for an answer that cannot be written",
+    find: "outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)",
+    replace: "counted(fiber, principal, taken)",
+    sentence: "an act whose answer fails is done twice",
+    finders: ["fastLane.it", "fastLaneStop.unit"]
+  },
+  {
+    name: "http: the fast lane ignores unknown parameters",
+    find: "for (const name in found.searchParams) if (!queryNames.has(name)) return undefined",
+    replace: "",
+    sentence: "a misspelt filter is left out silently",
+    finders: ["fast.unit", "fastLane.it"]
+  },
+  {
+    name: "http: the fast lane takes bodies of any endpoint's size",
+    find: "Math.min(means.maxBodyBytes, route.maxBodyBytes ?? means.maxBodyBytes)",
+    replace: "means.maxBodyBytes",
+    sentence: "an endpoint with small bodies reads large ones",
+    finders: ["fastLane.it", "fast.unit"]
+  },
+  {
+    name: "http: broken text is repaired where the fast lane serves",
+    find: "if (text.includes(replacement)) return undefined",
+    replace: "",
+    sentence: "bytes that are no text are stored as question marks",
+    finders: ["fastLane.it", "fast.unit"]
+  },
+  {
+    name: "http: an unauthorized request is not told how to give a key",
+    find: "response.status === 401 ? challenged(state.responseHeaders) : state.responseHeaders",
+    replace: "state.responseHeaders",
+    sentence: "clients that wait to be asked never give their key",
+    finders: ["edge.e2e", "fastLane.it"]
+  },
+  {
+    name: "http: a full page promises another one",
+    find: "const hasMore = rows.length > limit",
+    replace: "const hasMore = rows.length >= limit",
+    sentence: "who follows the list gets an empty page at its end",
+    finders: ["access.unit"]
+  },
+  {
+    name: "http: a cursor is good for each list",
+    find: "update(`${list}\\n${payload}`)",
+    replace: "update(`\\n${payload}`)",
+    sentence: "a cursor of one organization's list opens a place in another list",
+    finders: ["access.unit"]
+  },
+  {
+    name: "http: any text is a request id",
+    find: 'typeof given === "string" && requestIdPattern.test(given) ? given',
+    replace: 'typeof given === "string" ? given',
+    sentence: "a caller writes what it likes into the log",
+    finders: ["fastLane.it", "platform.e2e"]
+  },
+  {
+    name: "http: a dead request's key is taken by another body",
+    find: "or (w.answer is null and w.busy_until <= ${now} and w.digest = excluded.digest)",
+    replace: "or (w.answer is null and w.busy_until <= ${now})",
+    sentence:
+      "the repeat of a request that crashed acts for another body, and the ids of the first one are used for the second",
+    finders: ["IdempotentRequests.it", "ownKeys.it"]
+  }
+]

@@ -1,0 +1,138 @@
+/** Variants of the partition as a state machine: its lives, its room, its proofs and its loads. */
+import type { Variant } from "./runner/variant.ts"
+
+export const engineCore: ReadonlyArray<Variant> = [
+  {
+    name: "core: signals of a life before are decided again in the next",
+    find: "this.signals.clear()",
+    replace: "",
+    sentence: "a signal that was read before a restart counts twice",
+    finders: ["coreLives.unit"]
+  },
+  {
+    name: "core: what was read on before a claim replaces what was read before",
+    find: "this.pace.bytesSince + bytes, log.maximumBytes",
+    replace: "bytes, log.maximumBytes",
+    sentence: "a checkpoint is taken later than its bytes say",
+    finders: ["coreLives.unit"]
+  },
+  {
+    name: "core: what is on its way fails like what is not",
+    find: "const unknown = this.underWay === undefined ? error : new OutcomeUnknown({ partition })",
+    replace: "const unknown = error",
+    sentence: "a caller is told that nothing was stored although its frame may be",
+    finders: ["coreLives.unit"]
+  },
+  {
+    name: "core: a mark is written into a log that is full",
+    find: "(!this.provesByFrames || this.room.isFull)) return",
+    replace: "!this.provesByFrames) return",
+    sentence: "where leaders may be deposed a full log uses up the room that its claims need",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: a fence says that the signals of its frame are decided",
+    find: "const fenceHeader = { ...header, signalSequence: head.signalSequence }",
+    replace: "const fenceHeader = header",
+    sentence: "a signal whose frame was refused is never decided after a restart",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: answers without facts go out with a frame whatever the proof",
+    find: "if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply) return this.underWay",
+    replace: "this.drain.immediate.give(this.options.host.reply)\n    return this.underWay",
+    sentence: "an owner that was replaced answers once more from its old state",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: stored frames do not fill the log",
+    find: "this.room.stored(bytes.length) if (provenAt",
+    replace: "if (provenAt",
+    sentence: "facts are sent into a log that is full, and take the room of claims",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: a lost connection counts as a full log",
+    find: 'if (outcome._tag !== "Not sent") this.logIsFull(true)',
+    replace: "this.logIsFull(true)",
+    sentence: "after a reconnection facts are refused for a second",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: a leader that may be deposed proves",
+    find: "if (this.provesByFrames && !this.room.isFull) this.time.seen(begunAt) else",
+    replace: "",
+    sentence: "an owner that was replaced answers from its old state because a deposed leader agrees",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: answers whose proof has failed wait on",
+    find: "this.drain.immediate.fail(host.reply, error) for (const ask of this.lanes",
+    replace: "for (const ask of this.lanes",
+    sentence: "a query waits for as long as the log is away",
+    finders: ["coreDemands.unit", "coreRoom.unit"]
+  },
+  {
+    name: "core: a frame does not say that an actor begins anew",
+    find: "const isFresh = cell.freshOf === this.stamp",
+    replace: "const isFresh = false",
+    sentence: "after a restart an actor has the facts of two lives",
+    finders: ["freshActors.unit", "simulation"]
+  },
+  {
+    name: "core: a replay folds a fresh actor over what was before",
+    find: "if (of.isFresh && !this.begun.has(of)) this.beginAnew(cell, of)",
+    replace: "",
+    sentence: "after a restart an actor has the facts of two lives",
+    finders: ["freshActors.unit", "simulation"]
+  },
+  {
+    name: "core: a claim is believed against what is in memory",
+    find: "draft.checkClaims(touched, encoded)",
+    replace: "",
+    sentence: "facts are added to an actor that a replay lets begin anew",
+    finders: ["freshActors.unit", "simulation"]
+  },
+  {
+    name: "core: a fresh actor's state is shown before it is stored",
+    find: "if (!this.host.load(cell)) return this.stall(entry, cell) return this.answerNow",
+    replace: "if (!this.gathering.bring(cell)) return this.stall(entry, cell)\n        return this.answerNow",
+    sentence: "a query of an actor that exists is answered as if it did not",
+    finders: ["freshActors.unit", "simulation"]
+  },
+  {
+    name: "core: a replay folds actors without a state",
+    find: "if (actor.isStateless) return undefined",
+    replace: "",
+    sentence: "a partition with such facts does not start",
+    finders: ["statelessActors.unit", "simulation"]
+  },
+  {
+    name: "core: queries are answered by a partition that does not serve",
+    find: "if (this.refusal === undefined && this.parts.time.isFresh(now)) {",
+    replace: "if (this.parts.time.isFresh(now)) {",
+    sentence: "an owner that was fenced answers queries from its old state",
+    finders: ["coreIntake.unit"]
+  },
+  {
+    name: "core: a signal wakes nobody",
+    find: "this.parts.loader.prefetch(entry) this.options.host.wake()",
+    replace: "this.parts.loader.prefetch(entry)",
+    sentence: "a bounce waits until somebody asks something",
+    finders: ["coreIntake.unit"]
+  },
+  {
+    name: "core: a shutdown does not wait for what is being loaded",
+    find: "this.parts.mailbox.size === 0 && this.parts.mailbox.stalled === 0",
+    replace: "this.parts.mailbox.size === 0",
+    sentence: "a command that was accepted is refused by a shutdown that could have decided it",
+    finders: ["coreIntake.unit"]
+  },
+  {
+    name: "core: a page for the life before counts",
+    find: "if (request.life !== this.life) return false",
+    replace: "",
+    sentence: "alarms that were stored since are not looked for after a restart",
+    finders: ["coreLives.unit"]
+  }
+]

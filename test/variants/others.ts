@@ -1,0 +1,62 @@
+/** Variants of billing, usage, sites, talk and the console. */
+import type { Variant } from "./runner/variant.ts"
+
+export const others: ReadonlyArray<Variant> = [
+  {
+    name: "billing: a checkout can be paid again",
+    find: 'if (checkout.state !== "open") return draft.decided(id)',
+    replace: 'if (checkout.state === "submitted") return draft.decided(id)',
+    sentence: "a customer who presses the button twice pays twice",
+    finders: ["billing/rules.unit"]
+  },
+  {
+    name: "usage: counts whose outcome is not known get another key",
+    find: "if (this.waiting.has(organization)) continue",
+    replace:
+      "const earlier = this.waiting.get(organization); if (earlier !== undefined) { this.waiting.set(organization, { ...earlier, key: newKey() }); continue }",
+    sentence: "calls that were stored although the answer was lost are counted twice",
+    finders: ["counting.unit"]
+  },
+  {
+    name: "usage: contents go with their email's end",
+    find: "hourOf(fact.at + keptContentMillis)",
+    replace: "hourOf(fact.at)",
+    sentence: "contents that are kept for seven days more are not counted",
+    finders: ["counting.unit"]
+  },
+  {
+    name: "sites: a credential has no rate",
+    find: "if (!decision.allowed) return yield* Effect.fail(refusals.rateLimited",
+    replace: "if (decision === null) return yield* Effect.fail(refusals.rateLimited",
+    sentence: "a site's loop keeps the database busy for everybody",
+    finders: ["usage.it"]
+  },
+  {
+    name: "talk: the key follows a redirect",
+    find: 'Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" })',
+    replace: 'Layer.succeed(FetchHttpClient.RequestInit, { redirect: "follow" })',
+    sentence: "whoever takes the service's name over gets key and texts",
+    finders: ["upstreamHttp.it"]
+  },
+  {
+    name: "console: a cookie counts without its header",
+    find: "if (headers[consoleHeader] === undefined) return undefined",
+    replace: "",
+    sentence: "a page of another site acts for who is signed in",
+    finders: ["consoleCookie.unit"]
+  },
+  {
+    name: "console: a session's text is a key",
+    find: '(text.startsWith(sessionPrefix) ? "" : text)',
+    replace: "text",
+    sentence: "what stands in a cookie opens the API from anywhere",
+    finders: ["consoleCookie.unit"]
+  },
+  {
+    name: "usage: counts are overwritten while the log is away",
+    find: "if (this.waiting.has(organization)) continue",
+    replace: "",
+    sentence: "calls that were made while the log was away are never counted",
+    finders: ["counting.unit", "usage.it"]
+  }
+]
