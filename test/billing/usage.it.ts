@@ -87,7 +87,7 @@ describe("calls", () => {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ key })
     })
-    expect(opened.status).toBe(200)
+    expect(opened.status).toBe(201)
     const cookie = opened.headers.get("set-cookie")!.split(";")[0]!
     for (let n = 0; n < 3; n++)
       expect((await asPerson("/v1/carriers?limit=1", { headers: { cookie } })).status).toBe(200)
