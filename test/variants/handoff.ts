@@ -42,28 +42,28 @@ export const handoff: ReadonlyArray<Variant> = [
     find: "const delay = handoffDelaysMillis[attempt - 1]",
     replace: "const delay = handoffDelaysMillis[attempt]",
     sentence: "mail that a relay puts off for a minute comes five minutes later",
-    finders: ["handoff.it", "reports.unit", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: a wait is of any length",
     find: "const part = 1 - handoffJitter * (yield* Random.next)",
     replace: "const part = yield* Random.next",
     sentence: "a relay that puts mail off gets it again within seconds, and 72 hours are over early",
-    finders: ["handoff.it", "reports.unit", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: the last attempt is left out",
     find: "attempt > handoffDelaysMillis.length",
     replace: "attempt >= handoffDelaysMillis.length",
     sentence: "mail fails eight hours before its 72 hours are over",
-    finders: ["handoff.it", "reports.unit", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: who has the mail gets it again where the others' part could not be recorded",
     find: 'if (answer._tag === "Accepted" || answer._tag === "Parted") unrecorded.set',
     replace: 'if (answer._tag === "Accepted") unrecorded.set',
     sentence: "while the engine is away the same email goes out to some of its recipients every few seconds",
-    finders: ["handoff.it", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: who has the mail is noted with the record alone",
@@ -77,7 +77,7 @@ export const handoff: ReadonlyArray<Variant> = [
     find: 'of("Temporary", "Unknown", "Waits")',
     replace: 'of("Temporary", "Unknown")',
     sentence: "a recipient of an email that others have never gets it, and nobody hears of it",
-    finders: ["handoff.it", "reports.unit", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: an attempt outlasts its lease",
@@ -105,7 +105,7 @@ export const handoff: ReadonlyArray<Variant> = [
     find: "...new Map(recipients.map((one) => [bareAddress(one), plainAddress(one)])).values()",
     replace: "...recipients.map(plainAddress)",
     sentence: "who is in to and cc gets the email twice",
-    finders: ["handoff.it", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: scheduled mail goes at once",

@@ -35,7 +35,18 @@ describe("a request to an account", () => {
     }).pipe(onEngine)
   )
 
-  it.effect("[platform 9.5] is of a verified domain, or of a verified address", () =>
+  it.effect("names each email once, and none for a time after its content is kept", () =>
+    Effect.gen(function* () {
+      const { admit, stateOf } = yield* begun()
+      const latest = start + SendLimits.maximumScheduleMillis
+      for (const request of [[email("a"), email("b"), email("a")], [email("a", { scheduledAt: latest + 1 })]])
+        expect(yield* Effect.flip(admit(...request))).toMatchObject({ _tag: "RequestInvalid" })
+      expect((yield* stateOf("a")).state).toBe("none")
+      expect(yield* admit(email("a", { scheduledAt: latest }))).toMatchObject([{ state: "scheduled" }])
+    }).pipe(onEngine)
+  )
+
+  it.effect("is of a verified domain, or of a verified address", () =>
     Effect.gen(function* () {
       const { admit, sender, stateOf } = yield* begun()
       yield* sender({ _tag: "Verify" }, "eve@three.test")

@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { OrganizationActor } from "../../../src/platform/OrganizationActor.ts"
+import { initialSender } from "../../../src/send/actors/model.ts"
+import { SenderDraft, verifying } from "../../../src/send/actors/senderRules.ts"
 import { SendLimits } from "../../../src/send/index.ts"
 import { begun, email, emails, onEngine, organization, sending, start } from "./support.ts"
 
@@ -135,6 +137,36 @@ describe("a sender", () => {
   )
 })
 
+describe("a sender with held mail", () => {
+  it.effect("lets it go the next day, whenever its promotion is due", () =>
+    Effect.gen(function* () {
+      const { account, admit, dispatch, report, sender, senderState } = yield* begun()
+      const probation = { emailsPerHour: 500, emailsPerDay: 1_000, domainsPerHour: 25 }
+      yield* account({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation } })
+      yield* sender({ _tag: "SetDailyCap", cap: 100 })
+      yield* admit(...emails(100, "a"))
+      yield* admit(email("held"))
+      yield* dispatch(ids(100, "a"))
+      yield* report(ids(100, "a"), "handedOver")
+      expect(yield* dispatch(["held"])).toEqual(["held"])
+      // As many as a promotion takes, which comes on the third day.
+      expect((yield* senderState()).tier).toMatchObject({ tier: "new", handedOver: 100 })
+      yield* TestClock.setTime(midnight + hourMillis)
+      expect(yield* dispatch(["held"])).toEqual(["sending"])
+      expect((yield* senderState()).tier.tier).toBe("new")
+    }).pipe(onEngine)
+  )
+
+  it("gives no place out again when it comes back after 30 days", () => {
+    const at = 31 * dayMillis
+    const removed = { ...initialSender, holds: { ...initialSender.holds, head: 3, tail: 3 }, removedAt: 0 }
+    const back = new SenderDraft("live/one.test", removed, at)
+    back.add(verifying(removed, at))
+    back.add([{ _tag: "CapSet", at, cap: 1 }])
+    expect(back.accept(2)).toMatchObject({ released: 1, held: [{ place: 3 }] })
+  })
+})
+
 describe("an account", () => {
   it.effect("has the plan of its organization, whose change is in force at the next request", () =>
     Effect.gen(function* () {
@@ -176,6 +208,29 @@ describe("the two accounts of an organization", () => {
       }
       yield* live.account({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation: null } })
       expect(yield* test.admit(email("b"))).toHaveLength(1)
+    }).pipe(onEngine)
+  )
+})
+
+describe("a test account", () => {
+  it.effect("that begins anew keeps what an operator has set", () =>
+    Effect.gen(function* () {
+      const { account, admit } = yield* begun("test")
+      yield* account({ _tag: "SetLimits", custom: { emailsPerMonth: 1, probation: null } })
+      yield* account({ _tag: "Reset", risk: "standard" })
+      yield* admit(email("a"))
+      expect(yield* Effect.flip(admit(email("b")))).toMatchObject({ code: "monthly_limit_reached", limit: 1 })
+    }).pipe(onEngine)
+  )
+
+  it.effect("knows nothing of the live one's emails", () =>
+    Effect.gen(function* () {
+      const live = yield* begun()
+      const test = yield* begun("test")
+      yield* live.admit(email("a"))
+      expect(yield* test.dispatch(["a"])).toEqual(["none"])
+      expect((yield* live.stateOf("a")).state).toBe("queued")
+      expect(yield* live.dispatch(["a"])).toEqual(["sending"])
     }).pipe(onEngine)
   )
 })
