@@ -71,7 +71,7 @@ export const access: ReadonlyArray<Variant> = [
     replace:
       "principal === null ? Effect.fail(refusals.unauthorized) : refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
     sentence: "a key without rights asks without limit",
-    finders: ["fastLane.it", "requestRate.e2e"]
+    finders: ["fastLane.it", "access.unit"]
   },
   {
     name: "access: what people look at in the console is usage",
@@ -100,7 +100,7 @@ export const access: ReadonlyArray<Variant> = [
     find: "if (!passes(post.taken) || (!takesBody && input === undefined))",
     replace: "if (!takesBody && input === undefined)",
     sentence: "a request over its limit acts all the same",
-    finders: ["fastLane.it", "requestRate.e2e"]
+    finders: ["fastLane.it", "sending.it"]
   },
   {
     name: "http: a handler acts again for an answer that cannot be written",
@@ -121,7 +121,7 @@ export const access: ReadonlyArray<Variant> = [
     find: "Math.min(means.maxBodyBytes, route.maxBodyBytes ?? means.maxBodyBytes)",
     replace: "means.maxBodyBytes",
     sentence: "an endpoint with small bodies reads large ones",
-    finders: ["fastLane.it", "fast.unit"]
+    finders: ["sending.it"]
   },
   {
     name: "http: broken text is repaired where the fast lane serves",

@@ -91,7 +91,7 @@ export const handoff: ReadonlyArray<Variant> = [
     find: "const transport = parts.transport[state.mode]",
     replace: "const transport = parts.transport.live",
     sentence: "real people get the mail of a test key",
-    finders: ["handoff.it", "life.e2e", "attempts.e2e"]
+    finders: ["attempts.e2e"]
   },
   {
     name: "hand-off: what was cancelled or is held goes",

@@ -100,7 +100,7 @@ const show = async (variant: Variant, given: Arguments): Promise<boolean> => {
   return false
 }
 
-const shortened = (text: string): string => (text.length <= 140 ? text : `${text.slice(0, 139)}…`)
+const shortened = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 199)}…`)
 
 const line = (name: string, finder: string, seconds: number | string) =>
   process.stdout.write(

@@ -1,4 +1,4 @@
-import type { Reporter, TestModule } from "vitest/node"
+import type { Reporter, TestCase, TestModule } from "vitest/node"
 import { type Finding, findingMark } from "./finding.ts"
 
 /** Closes a run with one line for the runner of variants: what failed first, or that nothing did. */
@@ -7,6 +7,12 @@ export default class FindingReporter implements Reporter {
     const finding = findingOf(modules, unhandled)
     process.once("exit", () => process.stdout.write(`${findingMark}${JSON.stringify(finding)}\n`))
   }
+}
+
+/** The first line of what a failed test says. */
+const saidBy = (test: TestCase): string => {
+  const [said = ""] = (test.result().errors?.[0]?.message ?? "").split("\n")
+  return said === "" ? "" : ` (${said})`
 }
 
 const findingOf = (
@@ -23,7 +29,7 @@ const findingOf = (
     for (const test of module.children.allTests()) {
       const { state } = test.result()
       if (state === "passed") passed++
-      if (state === "failed") return { _tag: "Noticed", by: `${module.relativeModuleId}: ${test.name}` }
+      if (state === "failed") return { _tag: "Noticed", by: `${module.relativeModuleId}: ${test.name}${saidBy(test)}` }
     }
     for (const suite of module.children.allSuites())
       if (suite.errors().length > 0) return { _tag: "Noticed", by: `${module.relativeModuleId}: ${suite.name}` }

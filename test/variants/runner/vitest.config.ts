@@ -13,7 +13,7 @@ const plugin: NonNullable<ViteUserConfig["plugins"]>[number] = {
 /** A test of a broken program may wait for ever; a test of the whole one takes a second, or some with servers. */
 const kinds = {
   unit: { suffixes: ["unit", "sim"], patienceMillis: 20_000 },
-  servers: { suffixes: ["it", "e2e"], patienceMillis: 60_000 }
+  servers: { suffixes: ["it", "e2e"], patienceMillis: 120_000 }
 }
 
 export default defineConfig({
