@@ -1,6 +1,6 @@
 /** Ingestion on a real database (docs/directory.md, 6): what files change, what is refused, and the history. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Deferred, Effect, Fiber, Result, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import { loadIndex } from "../../src/directory/load.ts"
@@ -17,6 +17,7 @@ import {
   storedDigest,
   summariesOf,
   temporaryFolder,
+  until,
   writeLines,
   writeUtf8
 } from "./support.ts"
@@ -310,6 +311,54 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`update directory_generation set generation = generation - 2`
       assert.strictEqual(yield* storedDigest, before)
+    })
+  )
+
+  it.effect("measures a file by the publication in force, which is the last one that was taken", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const { run } = yield* Ingestions
+      const older = writeLines(
+        folder,
+        toronto.map((line) => line.replace("2024-10-10", "2023-10-10"))
+      )
+      const take = (allowOlder: boolean) => Stream.runCollect(run([older], { allowOlder }))
+      yield* ingest([writeLines(folder, toronto)])
+      const refused = yield* take(false)
+      assert.deepStrictEqual(
+        failuresOf(refused).map(({ code }) => code),
+        ["OlderPublication"]
+      )
+      assert.strictEqual(summariesOf(yield* take(true))[0]?.publicationDate, "2023-10-10")
+      // It is in force now, so it needs no word any more.
+      assert.deepStrictEqual(failuresOf(yield* take(false)), [])
+      yield* ingest([writeLines(folder, toronto)])
+    })
+  )
+
+  it.effect("that ends while a node loads is in what it loads as a whole or not at all", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const folder = yield* temporaryFolder
+      const seen = Effect.map(loadIndex, ({ index, state }) => [index.codes.nxx.length, state.generation])
+      const before = yield* seen
+      const isHeld = yield* Deferred.make<void>()
+      // The load has read the codes and waits for the area codes when the records and the generation change.
+      const storing = sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`lock table directory_area_codes in access exclusive mode`
+          yield* Deferred.succeed(isHeld, undefined)
+          yield* until(Effect.map(sql`select 1 from pg_locks where not granted`, (rows) => rows.length > 0))
+          yield* sql`delete from directory_codes where npa = '212' and nxx = '200'`
+          yield* sql`update directory_generation set generation = generation + 1`
+        })
+      )
+      const fiber = yield* Effect.forkChild(storing)
+      yield* Deferred.await(isHeld)
+      assert.deepStrictEqual(yield* seen, before)
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(yield* seen, [before[0]! - 1, before[1]! + 1])
+      yield* ingest([writeLines(folder, manhattan)])
     })
   )
 })

@@ -42,14 +42,14 @@ export const directory: ReadonlyArray<Variant> = [
     find: "where kind = ${kind} and publication_date is not null order by id desc limit 1",
     replace: "where kind = ${kind} and publication_date is not null order by id limit 1",
     sentence: "an older file replaces a newer one",
-    finders: ["ingestGuards.e2e"]
+    finders: ["ingestion.it"]
   },
   {
     name: "directory: what a file leaves out is retired",
     find: "retired: first.leftOut.filter((npa) => options.retire.includes(npa))",
     replace: "retired: first.leftOut",
     sentence: "a regional file removes all other area codes",
-    finders: ["ingestion.it"]
+    finders: ["ingestGuards.e2e"]
   },
   {
     name: "directory: a value where there was none is no change",
@@ -63,7 +63,7 @@ export const directory: ReadonlyArray<Variant> = [
     find: "if (added + changed + removed > 0)",
     replace: "if (added + changed > 0)",
     sentence: "a number that was given back is answered for until the next change",
-    finders: ["ingestion.it", "Directory.it"]
+    finders: ["Directory.it"]
   },
   {
     name: "directory: a file whose last line is cut is whole",
@@ -92,7 +92,7 @@ export const directory: ReadonlyArray<Variant> = [
     find: '"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"',
     replace: '"BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"',
     sentence: "a node answers from half of one ingestion and half of the next",
-    finders: ["ingestionRuns.it", "Directory.it"]
+    finders: ["ingestion.it"]
   },
   {
     name: "directory: one malformed line in a hundred is too much",

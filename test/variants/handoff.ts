@@ -69,7 +69,7 @@ export const handoff: ReadonlyArray<Variant> = [
     name: "hand-off: who has the mail is noted with the record alone",
     find: "yield* parts.settle(ended.flatMap(({ note }) => note ?? []))",
     replace: "",
-    sentence: "a crash behind the account's answer sends the email again to recipients who have it",
+    sentence: "a crash behind the account's answer loses the mail to recipients who were put off",
     finders: ["handoff.it"]
   },
   {
