@@ -101,7 +101,7 @@ describe("a subscription", () => {
     expect(await eventsOf(tenant, "invoice.*")).toEqual([{ type: "invoice.paid", data: { ...invoice, pdfUrl: null } }])
   })
 
-  it("changes with another checkout for a new period, is canceled with its period, and at once", async () => {
+  it("[platform 5.2, 11.2] changes with another checkout for a new period, is canceled with its period, and at once", async () => {
     const tenant = await development().tenant()
     await open(await checkout(tenant, "early_adopter_hobby"), "POST")
     const before = (await tenant.ask("GET", "/v1/billing/subscription")).body

@@ -131,7 +131,7 @@ describe("a request to change the protocol", () => {
 })
 
 describe("the metrics", () => {
-  it("need the operator's credential where others reach the API", async () => {
+  it("[platform 8.2] need the operator's credential where others reach the API", async () => {
     for (const authorization of ["", `Bearer ${platform().key}`, `Bearer ${platform().adminKey}x`]) {
       const answer = await raw("/metrics", { Authorization: authorization })
       expect([answer.status, answer.text.includes("sluice_")]).toEqual([401, false])

@@ -77,7 +77,6 @@ export const environmentOf = (environment: Readonly<Record<string, string>>): Re
   HOME: process.env.HOME ?? "/",
   ...logsOf(environment),
   ...secretsOf(environment),
-  NODE_COMPILE_CACHE: compileCache,
   ...variantEnvironment(),
   ...environment
 })
@@ -93,7 +92,7 @@ export const start = (
   }: { readonly cwd?: string; readonly program?: string | undefined; readonly isLeashed?: boolean } = {}
 ): Started => {
   const child = spawn(process.execPath, [program, ...args], {
-    env: environmentOf(environment),
+    env: { ...(program.endsWith(".ts") ? { NODE_COMPILE_CACHE: compileCache } : {}), ...environmentOf(environment) },
     stdio: [isLeashed ? "pipe" : "ignore", "pipe", "pipe"],
     ...options
   })

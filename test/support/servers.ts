@@ -10,7 +10,6 @@ import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
 import { findNatsServer } from "../../src/embedded/natsBinary.ts"
 import { isVariantRun } from "./platform.ts"
-import { bundleProgram } from "./program.ts"
 
 /**
  * Starts one PostgreSQL and one nats-server for a whole run of tests, in a temporary folder and as the platform starts
@@ -97,12 +96,10 @@ async function start(): Promise<Servers> {
   await removeLeft()
   const path = await mkdtemp(join(tmpdir(), prefix))
   const scope = Scope.makeUnsafe()
-  const program = isVariantRun ? undefined : await bundleProgram()
   // Workers begin with this environment (test/support/platform.ts).
-  if (program !== undefined) process.env.SLUICE_TEST_PROGRAM = program.path
+  if (!isVariantRun) process.env.SLUICE_TEST_PROGRAM = await ensureProgram()
   const stop = async (): Promise<void> => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
-    await program?.remove()
     rmSync(path, { recursive: true, force: true })
   }
   try {

@@ -51,7 +51,7 @@ export const accessSection = (world: () => World, main: () => Account): void => 
     return world().request(endpoint.isAdmin, { method, target, headers })
   }
 
-  describe("without a credential, or with another one, it is 401 before anything else is looked at", () => {
+  describe("[platform 2.5, 10.1] without a credential, or with another one, it is 401 before anything else is looked at", () => {
     it.each(named(endpoints.filter(({ access }) => access !== "open")))("%s", async (_, endpoint) => {
       const { key, newSite } = holder
       const site = await newSite()
@@ -84,7 +84,7 @@ export const accessSection = (world: () => World, main: () => Account): void => 
     })
   })
 
-  describe("with a key that is not for it, it is 403 and says what is missing", () => {
+  describe("[platform 2.5, 10.1] with a key that is not for it, it is 403 and says what is missing", () => {
     it.each(named(keyed))("%s", async (_, endpoint) => {
       const { also, scope, service } = rightsOf(endpoint)
       const { newKey } = holder

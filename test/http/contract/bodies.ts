@@ -69,7 +69,7 @@ export const bodiesSection = (world: () => World, main: () => Account): void => 
     }
   }
 
-  describe("a body that is no JSON is 400, of another type 415, and too large 413", () => {
+  describe("[platform 1.2] a body that is no JSON is 400, of another type 415, and too large 413", () => {
     it.each(writers)("%s", async (_, endpoint, schema) => {
       const { fields, text } = await asking(endpoint)
       for (const body of noJson) expectInvalid(await text(body), endpoint, expect.stringMatching(/body/i))

@@ -62,7 +62,7 @@ export const idempotencySection = (world: () => World, main: () => Account): voi
     ])
   })
 
-  describe("a repeat with the same key and body has the first answer and changes nothing; with another body it is a conflict", () => {
+  describe("[platform 3.2, 9.10] a repeat with the same key and body has the first answer and changes nothing; with another body it is a conflict", () => {
     it.each(named)("%s", async (_, endpoint) => {
       const account = await world().account()
       const given = await givenFor(endpoint, account, world())

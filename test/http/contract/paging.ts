@@ -129,7 +129,7 @@ export const pagingSection = (world: () => World, main: () => Account): void => 
       account.ask(endpoint, { ...base, query: { ...(base.query as object), ...query } })
   }
 
-  describe("a list with cursors shows each item once, in the order of the whole", () => {
+  describe("[platform 3.3] a list with cursors shows each item once, in the order of the whole", () => {
     it.each(byCursor)("%s", async (name, endpoint) => {
       const fill = fills[name]
       if (fill === undefined) throw new Error(`${name}: the table of fillings puts nothing into it`)
@@ -183,7 +183,7 @@ export const pagingSection = (world: () => World, main: () => Account): void => 
     }
   })
 
-  describe("a list with offsets shows each item once", () => {
+  describe("[platform 3.3] a list with offsets shows each item once", () => {
     const byOffset = pagedBy("offset").map((endpoint) => [endpoint.name, endpoint] as const)
     it.each(byOffset)("%s", async (_, endpoint) => {
       const ask = await asking(endpoint, main())

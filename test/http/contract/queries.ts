@@ -108,7 +108,7 @@ export const queriesSection = (world: () => World, main: () => Account): void =>
     })
   })
 
-  describe("a page that is none is 400 and quoted", () => {
+  describe("[platform 3.3] a page that is none is 400 and quoted", () => {
     const paged = endpoints.filter((endpoint) => namesOf(endpoint, "query").includes("limit"))
     it.each(paged.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (_, endpoint) => {
       const { instead } = await asking(endpoint)

@@ -50,7 +50,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       expect((body as CarrierPage).pagination).toStrictEqual({ limit: 50, offset: 0, total: 3093 })
     })
 
-    it.each(filters)("passes $total carriers with '$query'", async ({ first, query, total }) => {
+    it.each(filters)("[directory 3.2] passes $total carriers with '$query'", async ({ first, query, total }) => {
       const { body, status } = await platform().get(`/v1/carriers?limit=3&${query}`)
       expect(status).toBe(200)
       expect((body as CarrierPage).pagination).toStrictEqual({ limit: 3, offset: 0, total })
@@ -96,7 +96,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
   })
 
   describe("GET /v1/carrier", () => {
-    it.each(shownCarriers)("$ocn in the path and in the query", async (carrier) => {
+    it.each(shownCarriers)("[directory 3.3] $ocn in the path and in the query", async (carrier) => {
       const byPath = await platform().get(`/v1/carrier/${carrier.ocn}`)
       const byQuery = await platform().get(`/v1/carrier?ocn=${carrier.ocn}`)
       expect(byPath.status).toBe(200)
@@ -104,7 +104,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
       expect(byQuery.body).toStrictEqual(carrier)
     })
 
-    it("says which parameter is missing and how it is given", async () => {
+    it("[directory 4] says which parameter is missing and how it is given", async () => {
       const { body, status } = await platform().get("/v1/carrier")
       expect(status).toBe(400)
       expect(body).toStrictEqual(invalid(expect.stringMatching(/'ocn'.*\/v1\/carrier/)))
@@ -238,7 +238,7 @@ export const directorySection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("GET /v1/health and /health, /v1/stats and /stats", () => {
+  describe("[directory 3.1] GET /v1/health and /health, /v1/stats and /stats", () => {
     it.each(["/v1/health", "/health"])("%s needs no key and has exactly the documented fields", async (path) => {
       const { body, status } = await request(`${platform().url}${path}`)
       expect(status).toBe(200)

@@ -194,7 +194,7 @@ export const errorsSection = (platform: () => TestPlatform): void => {
       expect(jsonOf(answer)).toStrictEqual(envelope("payload_too_large"))
     })
 
-    it("of JSON with a charset are taken", async () => {
+    it("[platform 1.2] of JSON with a charset are taken", async () => {
       const answer = await post(
         { "Content-Type": "application/json; charset=utf-8" },
         JSON.stringify({ name: "charset" })

@@ -151,7 +151,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       expect(body).toStrictEqual({ success: false, error: { code: "unauthorized", message: expect.any(String) } })
     })
 
-    it("expired: refused from that moment on, also when it was just used", async () => {
+    it("[platform 2.3] expired: refused from that moment on, also when it was just used", async () => {
       const { key } = await platform().createKey({ expiresAt: Date.now() + 2_000 })
       expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(200)
       await expect

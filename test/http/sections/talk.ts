@@ -71,7 +71,7 @@ export const talkSection = (platform: () => Reached): void => {
       }
     })
 
-    it("voip and transcribe have no endpoints, and say so", async () => {
+    it("[platform 10.6] voip and transcribe have no endpoints, and say so", async () => {
       for (const service of ["voip", "transcribe"]) {
         for (const path of [`/v1/${service}`, `/v1/${service}/calls`]) {
           const { body, status } = await platform().get(path)

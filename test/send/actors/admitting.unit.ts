@@ -46,7 +46,7 @@ describe("a request to an account", () => {
     }).pipe(onEngine)
   )
 
-  it.effect("is of a verified domain, or of a verified address", () =>
+  it.effect("[platform 9.5] is of a verified domain, or of a verified address", () =>
     Effect.gen(function* () {
       const { admit, sender, stateOf } = yield* begun()
       yield* sender({ _tag: "Verify" }, "eve@three.test")

@@ -208,7 +208,7 @@ describe("a domain", () => {
     expect(again.body.error.code).toBe("conflict")
   })
 
-  it("is deleted with its sender, but not while mail waits", async () => {
+  it("[platform 9.13] is deleted with its sender, but not while mail waits", async () => {
     const tenant = await platform().tenant()
     const domain = await verified(tenant, "goes.example")
     const target = { organization: tenant.organization, key: senderKey("live", "goes.example") }

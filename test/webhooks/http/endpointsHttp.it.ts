@@ -91,7 +91,7 @@ describe("POST /v1/webhooks", () => {
     expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: [] })
   })
 
-  it("refuses the 51st with 409, and a deleted one makes room", async () => {
+  it("[platform 6.3] refuses the 51st with 409, and a deleted one makes room", async () => {
     const { ask, endpoint } = await platform().tenant()
     const ids = await Promise.all(Array.from({ length: 50 }, () => endpoint()))
     const one = { url: hookUrl, enabled_events: ["*"] }
