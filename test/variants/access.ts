@@ -117,13 +117,6 @@ export const access: ReadonlyArray<Variant> = [
     finders: ["fast.unit", "fastLane.it"]
   },
   {
-    name: "http: the fast lane takes bodies of any endpoint's size",
-    find: "Math.min(means.maxBodyBytes, route.maxBodyBytes ?? means.maxBodyBytes)",
-    replace: "means.maxBodyBytes",
-    sentence: "an endpoint with small bodies reads large ones",
-    finders: ["sending.it"]
-  },
-  {
     name: "http: broken text is repaired where the fast lane serves",
     find: "if (text.includes(replacement)) return undefined",
     replace: "",

@@ -11,7 +11,6 @@ import { afterAll, beforeAll, beforeEach, expect, inject, it } from "vitest"
 import { makeTenant, until, useDatabases } from "../../cli/support.ts"
 import { proxyTo, type Proxy as TcpProxy } from "../../postgres/support.ts"
 import { clockVariable, moveOn } from "../../support/movableClock.ts"
-import { patienceMillis } from "../../support/patience.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { askAt } from "../../webhooks/platform.ts"
 import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
@@ -53,7 +52,7 @@ beforeAll(async () => {
     join(folder, "data"),
     new URL("../../support/movableClock.ts", import.meta.url).pathname
   )
-}, patienceMillis)
+})
 
 afterAll(async () => {
   await platform?.stop()
@@ -142,137 +141,117 @@ const nextTry = async (tries: { readonly count: number }, waitMillis: number, re
   expect(tries.count).toBe(before + 1)
 }
 
-it(
-  "mail that is put off is tried again after each wait, and has failed after 72 hours",
-  async () => {
-    const tries = putOff("bob@two.example")
-    const id = await send("bob@two.example")
-    await until(() => tries.count === 1)
-    await until(async () => (await eventsOf(id)).some(({ type }) => type === "send.email.delayed"))
-    for (const [index, wait] of waitsMillis.slice(0, 4).entries()) {
-      const made = index + 1
-      await othersGo()
-      await move(0.85 * wait)
-      await othersGo()
-      expect(tries.count, `${made} tries before the wait is over`).toBe(made)
-      await nextTry(tries, wait, 0.15)
-    }
-    for (const wait of waitsMillis.slice(4)) {
-      expect(await stateOf(id)).toBe("sending")
-      await nextTry(tries, wait)
-    }
-    await reaches(id, "failed")
-    await move(24 * hourMillis)
+it("mail that is put off is tried again after each wait, and has failed after 72 hours", async () => {
+  const tries = putOff("bob@two.example")
+  const id = await send("bob@two.example")
+  await until(() => tries.count === 1)
+  await until(async () => (await eventsOf(id)).some(({ type }) => type === "send.email.delayed"))
+  for (const [index, wait] of waitsMillis.slice(0, 4).entries()) {
+    const made = index + 1
     await othersGo()
-    expect(tries.count).toBe(waitsMillis.length + 1)
-    expect(copiesFor("bob@two.example")).toBe(0)
-    const told = async () => (await eventsOf(id)).map(({ data, type }) => [type, data.kind ?? data.code])
-    await until(async () => (await told()).length === 2)
-    expect(await told()).toEqual([
-      ["send.email.delayed", "4.2.0"],
-      ["send.email.failed", "expired"]
-    ])
-  },
-  patienceMillis
-)
+    await move(0.85 * wait)
+    await othersGo()
+    expect(tries.count, `${made} tries before the wait is over`).toBe(made)
+    await nextTry(tries, wait, 0.15)
+  }
+  for (const wait of waitsMillis.slice(4)) {
+    expect(await stateOf(id)).toBe("sending")
+    await nextTry(tries, wait)
+  }
+  await reaches(id, "failed")
+  await move(24 * hourMillis)
+  await othersGo()
+  expect(tries.count).toBe(waitsMillis.length + 1)
+  expect(copiesFor("bob@two.example")).toBe(0)
+  const told = async () => (await eventsOf(id)).map(({ data, type }) => [type, data.kind ?? data.code])
+  await until(async () => (await told()).length === 2)
+  expect(await told()).toEqual([
+    ["send.email.delayed", "4.2.0"],
+    ["send.email.failed", "expired"]
+  ])
+})
 
-it(
-  "who was not even tried at the end has bounced like those who were put off, and who has the mail has it once",
-  async () => {
-    const left = ["cy", "di", "ed", "flo", "gus"].map((name) => `${name}@two.example`)
-    const tries = putOff(...left)
-    const id = await send(["ann@two.example", ...left])
-    await reaches(id, "sent")
-    await until(() => tries.count === 1)
-    await othersGo()
-    for (const wait of waitsMillis.slice(0, -1)) await nextTry(tries, wait)
-    await othersGo()
-    // The relay is so slow that the last one gets no turn.
-    let hanging = 0
-    const last = left.at(-1)!
-    let isLastTried = false
-    relay.sabotage.rcptTo = (address) => {
-      if (address === last) isLastTried = true
-      if (!left.includes(address)) return undefined
-      hanging++
-      return "hang"
-    }
-    await restOf(waitsMillis.at(-1)!, 1, () => hanging === left.length - 1)
-    await move(26_000)
-    const bounced = async () => (await eventsOf(id)).filter(({ type }) => type === "send.email.bounced")
-    await until(async () => (await bounced()).length === left.length)
-    expect(isLastTried).toBe(false)
-    expect((await bounced()).map(({ data }) => [data.recipient, data.kind]).sort()).toEqual(
-      left.map((recipient) => [recipient, "temporary"])
-    )
-    relay.sabotage.rcptTo = () => undefined
-    await move(24 * hourMillis)
-    await othersGo()
-    expect([copiesFor("ann@two.example"), ...left.map(copiesFor)]).toEqual([1, 0, 0, 0, 0, 0])
-  },
-  patienceMillis
-)
+it("who was not even tried at the end has bounced like those who were put off, and who has the mail has it once", async () => {
+  const left = ["cy", "di", "ed", "flo", "gus"].map((name) => `${name}@two.example`)
+  const tries = putOff(...left)
+  const id = await send(["ann@two.example", ...left])
+  await reaches(id, "sent")
+  await until(() => tries.count === 1)
+  await othersGo()
+  for (const wait of waitsMillis.slice(0, -1)) await nextTry(tries, wait)
+  await othersGo()
+  // The relay is so slow that the last one gets no turn.
+  let hanging = 0
+  const last = left.at(-1)!
+  let isLastTried = false
+  relay.sabotage.rcptTo = (address) => {
+    if (address === last) isLastTried = true
+    if (!left.includes(address)) return undefined
+    hanging++
+    return "hang"
+  }
+  await restOf(waitsMillis.at(-1)!, 1, () => hanging === left.length - 1)
+  await move(26_000)
+  const bounced = async () => (await eventsOf(id)).filter(({ type }) => type === "send.email.bounced")
+  await until(async () => (await bounced()).length === left.length)
+  expect(isLastTried).toBe(false)
+  expect((await bounced()).map(({ data }) => [data.recipient, data.kind]).sort()).toEqual(
+    left.map((recipient) => [recipient, "temporary"])
+  )
+  relay.sabotage.rcptTo = () => undefined
+  await move(24 * hourMillis)
+  await othersGo()
+  expect([copiesFor("ann@two.example"), ...left.map(copiesFor)]).toEqual([1, 0, 0, 0, 0, 0])
+})
 
-it(
-  "who has the mail gets it once where nothing could be stored of it, and the others get it later",
-  async () => {
-    putOff("ivy@two.example")
-    let isFrozen = false
-    relay.sabotage.ending = (to) => {
-      if (to.includes("hal@two.example") && !isFrozen) Effect.runSync(postgres.freeze)
-      isFrozen ||= to.includes("hal@two.example")
-      return "take"
-    }
-    const id = await send(["hal@two.example", "ivy@two.example"])
-    await until(() => copiesFor("hal@two.example") === 1)
-    const isReady = async () => (await fetch(`${platform.url}/readyz`)).status === 200
-    await until(async () => {
-      if (!(await isReady())) return true
-      await move(5_000)
-      return false
-    })
-    // Longer than anybody waits for an answer, or keeps a mail for itself.
-    await move(2 * minuteMillis)
-    await Effect.runPromise(Effect.andThen(postgres.cut, postgres.thaw))
-    await until(isReady)
-    relay.sabotage.rcptTo = () => undefined
-    await othersGo()
-    // It may have been counted as one attempt or two.
-    await restOf(waitsMillis[2]!, 1, () => copiesFor("ivy@two.example") === 1)
-    await reaches(id, "sent")
-    await othersGo()
-    expect(["hal@two.example", "ivy@two.example"].map(copiesFor)).toEqual([1, 1])
-    expect((await eventsOf(id)).filter(({ type }) => type === "send.email.sent")).toHaveLength(1)
-  },
-  patienceMillis
-)
+it("who has the mail gets it once where nothing could be stored of it, and the others get it later", async () => {
+  putOff("ivy@two.example")
+  let isFrozen = false
+  relay.sabotage.ending = (to) => {
+    if (to.includes("hal@two.example") && !isFrozen) Effect.runSync(postgres.freeze)
+    isFrozen ||= to.includes("hal@two.example")
+    return "take"
+  }
+  const id = await send(["hal@two.example", "ivy@two.example"])
+  await until(() => copiesFor("hal@two.example") === 1)
+  const isReady = async () => (await fetch(`${platform.url}/readyz`)).status === 200
+  await until(async () => {
+    if (!(await isReady())) return true
+    await move(5_000)
+    return false
+  })
+  // Longer than anybody waits for an answer, or keeps a mail for itself.
+  await move(2 * minuteMillis)
+  await Effect.runPromise(Effect.andThen(postgres.cut, postgres.thaw))
+  await until(isReady)
+  relay.sabotage.rcptTo = () => undefined
+  await othersGo()
+  // It may have been counted as one attempt or two.
+  await restOf(waitsMillis[2]!, 1, () => copiesFor("ivy@two.example") === 1)
+  await reaches(id, "sent")
+  await othersGo()
+  expect(["hal@two.example", "ivy@two.example"].map(copiesFor)).toEqual([1, 1])
+  expect((await eventsOf(id)).filter(({ type }) => type === "send.email.sent")).toHaveLength(1)
+})
 
-it(
-  "an address gets one mail, however often it is named",
-  async () => {
-    const id = await send(["Jo <jo@two.example>"], { cc: ["jo@two.example", "JO@two.example"] })
-    await reaches(id, "sent")
-    await othersGo()
-    expect(relay.taken.filter(({ to }) => to[0]?.toLowerCase() === "jo@two.example")).toHaveLength(1)
-  },
-  patienceMillis
-)
+it("an address gets one mail, however often it is named", async () => {
+  const id = await send(["Jo <jo@two.example>"], { cc: ["jo@two.example", "JO@two.example"] })
+  await reaches(id, "sent")
+  await othersGo()
+  expect(relay.taken.filter(({ to }) => to[0]?.toLowerCase() === "jo@two.example")).toHaveLength(1)
+})
 
-it(
-  "a test key's mail never goes to the relay",
-  async () => {
-    const tenant = await makeTenant(
-      platform,
-      { name: "Tester", plan: "team", sendPlan: "enterprise" },
-      { services: ["send"], scopes: ["*"], mode: "test" }
-    )
-    const askAsTester = askAt(platform.url, tenant.key)
-    expect((await askAsTester("POST", "/v1/send/domains", { name: "tester.example" })).status).toBe(201)
-    const mail = { from: "ann@tester.example", to: "kay@two.example", subject: "Hello", text: "Hi" }
-    const { id } = (await askAsTester("POST", "/v1/send/emails", mail)).body as { readonly id: string }
-    await until(async () => ((await askAsTester("GET", `/v1/send/emails/${id}`)).body as Body).state === "sent")
-    await othersGo()
-    expect(copiesFor("kay@two.example")).toBe(0)
-  },
-  patienceMillis
-)
+it("a test key's mail never goes to the relay", async () => {
+  const tenant = await makeTenant(
+    platform,
+    { name: "Tester", plan: "team", sendPlan: "enterprise" },
+    { services: ["send"], scopes: ["*"], mode: "test" }
+  )
+  const askAsTester = askAt(platform.url, tenant.key)
+  expect((await askAsTester("POST", "/v1/send/domains", { name: "tester.example" })).status).toBe(201)
+  const mail = { from: "ann@tester.example", to: "kay@two.example", subject: "Hello", text: "Hi" }
+  const { id } = (await askAsTester("POST", "/v1/send/emails", mail)).body as { readonly id: string }
+  await until(async () => ((await askAsTester("GET", `/v1/send/emails/${id}`)).body as Body).state === "sent")
+  await othersGo()
+  expect(copiesFor("kay@two.example")).toBe(0)
+})
