@@ -49,21 +49,21 @@ export const access: ReadonlyArray<Variant> = [
     find: "if (service !== undefined && !principal.services.has(service))",
     replace: "if (service !== undefined && principal.services.size === 0)",
     sentence: "a key for look-ups sends email",
-    finders: ["talkHttp.it", "domains.e2e"]
+    finders: ["domains.e2e"]
   },
   {
     name: "access: one right opens all of its product",
     find: 'granted.has(`${required.slice(0, required.indexOf(":"))}:*`)',
     replace: '[...granted].some((one) => one.startsWith(required.slice(0, required.indexOf(":"))))',
     sentence: "a key that reads invoices makes keys",
-    finders: ["ownKeys.it", "endpointsHttp.it"]
+    finders: ["endpointsHttp.it"]
   },
   {
     name: "access: the fast lane checks no rights",
     find: "return principal == null || refusalOf(principal) !== undefined ? undefined : principal",
     replace: "return principal ?? undefined",
     sentence: "a key without the scope acts wherever the fast lane serves",
-    finders: ["fastLane.it", "access.unit", "ownKeys.it"]
+    finders: ["fastLane.it"]
   },
   {
     name: "access: who may not is not counted",
@@ -71,14 +71,14 @@ export const access: ReadonlyArray<Variant> = [
     replace:
       "principal === null ? Effect.fail(refusals.unauthorized) : refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
     sentence: "a key without rights asks without limit",
-    finders: ["fastLane.it", "access.unit"]
+    finders: ["requestRate.e2e"]
   },
   {
     name: "access: what people look at in the console is usage",
     find: "if (principal.session !== undefined) return",
     replace: "",
     sentence: "an open console is a bill",
-    finders: ["consoleCookie.unit", "usage.it"]
+    finders: ["usage.it"]
   },
   {
     name: "access: a repeated key in the query is the first one",
@@ -100,35 +100,28 @@ export const access: ReadonlyArray<Variant> = [
     find: "if (!passes(post.taken) || (!takesBody && input === undefined))",
     replace: "if (!takesBody && input === undefined)",
     sentence: "a request over its limit acts all the same",
-    finders: ["fastLane.it", "sending.it"]
+    finders: ["sending.it"]
   },
   {
     name: "http: a handler acts again for an answer that cannot be written",
     find: "outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)",
     replace: "counted(fiber, principal, taken)",
     sentence: "an act whose answer fails is done twice",
-    finders: ["fastLane.it", "fastLaneStop.unit"]
+    finders: ["fastLaneStop.unit"]
   },
   {
     name: "http: the fast lane ignores unknown parameters",
     find: "for (const name in found.searchParams) if (!queryNames.has(name)) return undefined",
     replace: "",
     sentence: "a misspelt filter is left out silently",
-    finders: ["fast.unit", "fastLane.it"]
-  },
-  {
-    name: "http: broken text is repaired where the fast lane serves",
-    find: "if (text.includes(replacement)) return undefined",
-    replace: "",
-    sentence: "bytes that are no text are stored as question marks",
-    finders: ["fastLane.it", "fast.unit"]
+    finders: ["fast.unit"]
   },
   {
     name: "http: an unauthorized request is not told how to give a key",
     find: "response.status === 401 ? challenged(state.responseHeaders) : state.responseHeaders",
     replace: "state.responseHeaders",
     sentence: "clients that wait to be asked never give their key",
-    finders: ["edge.e2e", "fastLane.it"]
+    finders: ["fastLane.it"]
   },
   {
     name: "http: a full page promises another one",
@@ -149,7 +142,7 @@ export const access: ReadonlyArray<Variant> = [
     find: 'typeof given === "string" && requestIdPattern.test(given) ? given',
     replace: 'typeof given === "string" ? given',
     sentence: "a caller writes what it likes into the log",
-    finders: ["fastLane.it", "platform.e2e"]
+    finders: ["platform.e2e"]
   },
   {
     name: "http: a dead request's key is taken by another body",
@@ -157,6 +150,6 @@ export const access: ReadonlyArray<Variant> = [
     replace: "or (w.answer is null and w.busy_until <= ${now})",
     sentence:
       "the repeat of a request that crashed acts for another body, and the ids of the first one are used for the second",
-    finders: ["IdempotentRequests.it", "ownKeys.it"]
+    finders: ["IdempotentRequests.it"]
   }
 ]

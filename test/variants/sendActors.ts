@@ -84,21 +84,21 @@ export const sendActors: ReadonlyArray<Variant> = [
     find: "return { ...initialSendAccount, custom, plan, senders, waiting }",
     replace: "return { ...initialSendAccount, senders, waiting, ...(custom && plan ? {} : {}) }",
     sentence: "an operator's limits are gone once a customer starts the test account anew",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit", "tenants.e2e"]
+    finders: ["lives.unit"]
   },
   {
     name: "sending: a sender that comes back gives places out again",
     find: "return { ...initialSender, holds: { ...initialSender.holds, head, tail } }",
     replace: "return head > tail ? state : initialSender",
     sentence: "mail that waited under a removed sender takes the places of new mail",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit"]
+    finders: ["lives.unit"]
   },
   {
     name: "sending: held mail waits for a promotion",
     find: "(promotion ?? release) : Math.min(promotion, release)",
     replace: "(promotion ?? release) : promotion",
     sentence: "mail over a daily cap is not let go the next day",
-    finders: ["admitting.unit", "lives.unit", "sending", "mailProperties.unit"]
+    finders: ["lives.unit"]
   },
   {
     name: "sending: a removed sender begins anew at once",
@@ -119,14 +119,14 @@ export const sendActors: ReadonlyArray<Variant> = [
     find: 'if (email.mode !== mode || email.sender !== sender) return { id, state: "none", suppressed }',
     replace: 'if (email.sender !== sender) return { id, state: "none", suppressed }',
     sentence: "test mail counts for the live account",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit", "events.unit"]
+    finders: ["lives.unit"]
   },
   {
     name: "sending: one suppressed recipient takes the mail from all",
     find: "const isEmpty = suppressed === 2 ** recipients.length - 1",
     replace: "const isEmpty = suppressed > 0",
     sentence: "nobody gets an email of which one recipient was suppressed meanwhile",
-    finders: ["admitting.unit", "lives.unit", "handoff.it"]
+    finders: ["handoff.it"]
   },
   {
     name: "sending: a report that comes first is no hand-over",
@@ -147,14 +147,14 @@ export const sendActors: ReadonlyArray<Variant> = [
     find: 'if (ids.has(id) || read(SendEmail, id).state !== "none")',
     replace: 'if (read(SendEmail, id).state !== "none")',
     sentence: "one email takes the other's place",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit"]
+    finders: ["admitting.unit"]
   },
   {
     name: "sending: an email may be scheduled for any time",
     find: "Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis",
     replace: "Number.isSafeInteger(scheduledAt)",
     sentence: "an email waits longer than its content is kept",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit"]
+    finders: ["admitting.unit"]
   },
   {
     name: "sending: the places of held mail are counted from the request's begin",
