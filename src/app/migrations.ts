@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { createBillingTables } from "../billing/tables.ts"
 import { createUsageTable } from "../billing/usage/projection.ts"
+import { createDirectoryImage } from "../directory/indexImage.ts"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import {
@@ -61,5 +62,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 26, name: "usage by the hour", run: createUsageTable },
   { number: 27, name: "sessions and links of the console", run: createConsoleTables },
   { number: 28, name: "nodes of a cluster", run: createClusterTables },
-  { number: 29, name: "levels of formats", run: createFormatLevels }
+  { number: 29, name: "levels of formats", run: createFormatLevels },
+  { number: 30, name: "image of the number directory", run: createDirectoryImage }
 ]

@@ -10,6 +10,7 @@ import type { NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts
 import { openSource, layer as readersLayer, readFile } from "./files/read.ts"
 import type { Records } from "./files/reader.ts"
 import * as IndexBuilder from "./IndexBuilder.ts"
+import { minimumImageRecords, storeImage } from "./indexImage.ts"
 import { directoryChannel } from "./ingest.ts"
 import { buildInTurns, type DirectoryState, loadIndex, loadState } from "./load.ts"
 import { type AreaCodeRecord, type CarrierTypeRecord, type CodeRecord, type Country, countries } from "./model.ts"
@@ -145,16 +146,24 @@ const snapshotOf = (index: DirectoryIndex, state: DirectoryState): DirectorySnap
   state
 })
 
+/** Stores the image of an index. Where that fails, only the next start misses it. */
+const keepImage = (index: DirectoryIndex, { generation }: DirectoryState) =>
+  storeImage(index, generation).pipe(
+    Effect.tapError(({ reason }) => Effect.logDebug("The image of the number directory was not stored", reason._tag)),
+    Effect.ignore
+  )
+
 const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient | Notifications | Scope.Scope> =
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const notifications = yield* Notifications
     const loading = yield* Semaphore.make(1)
+    const scope = yield* Effect.scope
     let current: DirectorySnapshot | undefined
 
     const load = Effect.gen(function* () {
       const startedAt = yield* Clock.currentTimeMillis
-      const { index, state } = yield* loadIndex
+      const { index, isBuilt, state } = yield* loadIndex
       current = snapshotOf(index, state)
       const durationMillis = (yield* Clock.currentTimeMillis) - startedAt
       const records = index.counts.total
@@ -164,6 +173,7 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
       yield* Effect.logInfo("Number directory loaded").pipe(
         Effect.annotateLogs({ generation: state.generation, records, carriers, durationMillis })
       )
+      if (isBuilt && records >= minimumImageRecords) yield* Effect.forkIn(keepImage(index, state), scope)
     })
 
     // One load at a time. A refresh that is asked for during a load waits for the next one.

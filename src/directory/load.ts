@@ -3,11 +3,12 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
 import * as IndexBuilder from "./IndexBuilder.ts"
+import { loadImage } from "./indexImage.ts"
 import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
 
 /**
- * Reads the directory's tables into an index. Each column comes as its values with the codes that have them, one row
- * per value. The database does the grouping, so this process makes little garbage, and it never blocks its event loop
+ * Reads the directory's tables into an index: their image (`indexImage.ts`), or where there is none the records. Each
+ * column comes as its values with the codes that have them, one row per value. The database does the grouping, so this process makes little garbage, and it never blocks its event loop
  * for more than a few milliseconds. Needs `SqlClient`.
  */
 
@@ -93,23 +94,30 @@ export const buildInTurns = Effect.fnUntraced(function* (builder: IndexBuilder.I
   return step.value
 })
 
+/** An index of the stored records with their state. */
+export interface LoadedIndex {
+  readonly index: DirectoryIndex
+  readonly state: DirectoryState
+  /** Whether it was built from the records, and not read from their image. */
+  readonly isBuilt: boolean
+}
+
 /** The index of the stored records with their state, both of one moment. */
-export const loadIndex: Effect.Effect<
-  { readonly index: DirectoryIndex; readonly state: DirectoryState },
-  SqlError.SqlError,
-  SqlClient.SqlClient
-> = Effect.gen(function* () {
+export const loadIndex: Effect.Effect<LoadedIndex, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const builder = IndexBuilder.make()
-  const state = yield* Effect.gen(function* () {
-    yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
-    yield* sql`set local jit = off`
-    yield* addRecords(builder)
-    return yield* loadState
+  const { image, state } = yield* Effect.gen(function* () {
+    const image = yield* loadImage
+    if (image === undefined) {
+      yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
+      yield* sql`set local jit = off`
+      yield* addRecords(builder)
+    }
+    return { image, state: yield* loadState }
   }).pipe(
     (statements) => sql.withTransaction(withStatementTimeout(sql, statementTimeoutMillis, statements)),
     // These statements must not see half of an ingestion that ends between them.
     Effect.provideService(SqlClient.BeginTransaction, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   )
-  return { index: yield* buildInTurns(builder), state }
+  return { index: image ?? (yield* buildInTurns(builder)), state, isBuilt: image === undefined }
 }).pipe(Effect.withSpan("directory.loadIndex"))
