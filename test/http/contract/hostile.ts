@@ -17,10 +17,10 @@ import type { Account, Given, World } from "./world.ts"
 const stream = "GET /v1/events/stream"
 
 /** Of each place every so many devils, beginning with another one at each, so that all of them come to each kind of place. */
-const stride = 5
+const stride = 7
 
 /** Fields are many, and their values more. */
-const fieldStride = 11
+const fieldStride = 17
 
 /** Values that are texts of devils, in the places that a field may have, and values of every other type. */
 const values: ReadonlyArray<unknown> = [
