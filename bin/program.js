@@ -9,6 +9,7 @@
  * Plain JavaScript that old versions of Node read too: the launcher imports it before it knows which Node it is.
  */
 // @ts-check
+import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import {
   existsSync,
@@ -30,6 +31,9 @@ const cache = join(root, "node_modules/.cache/sluice")
 
 /** The file of a bundle that Node starts. */
 export const startFile = "start.mjs"
+
+/** The text of `sluice --help` beside it: to say it, the program would load every command. */
+export const helpFile = "help.txt"
 
 /** Builds of earlier sources that stay: a platform that still runs one loads parts of it when they are needed. */
 const keptBuilds = 4
@@ -195,6 +199,17 @@ export const bundle = async ({ folder, main, replacements = [] }) => {
   writeFileSync(join(folder, startFile), startText)
 }
 
+/**
+ * Writes the text of `--help` beside a bundle that is in its place: what Node compiles meanwhile is kept by its path.
+ *
+ * @param {string} folder
+ * @param {Readonly<Record<string, string>>} [environment]
+ */
+const writeHelp = (folder, environment = {}) => {
+  const env = { ...process.env, ...environment }
+  writeFileSync(join(folder, helpFile), execFileSync(process.execPath, [join(folder, startFile), "--help"], { env }))
+}
+
 /** @param {string} wanted */
 const removeOldBuilds = (wanted) => {
   const builds = readdirSync(cache, { withFileTypes: true })
@@ -219,7 +234,10 @@ export const ensureProgram = async () => {
   try {
     // As deep as the folder that it becomes, so that addresses relative to it stay right.
     await bundle({ main: join(root, "src/main.ts"), folder: unfinished })
-    if (!existsSync(folder)) renameSync(unfinished, folder)
+    if (!existsSync(folder)) {
+      renameSync(unfinished, folder)
+      writeHelp(folder)
+    }
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
   }
@@ -230,5 +248,9 @@ export const ensureProgram = async () => {
 if (argv[1] !== undefined && import.meta.url === pathToFileURL(argv[1]).href) {
   const [main, folder] = argv.slice(2).map((path) => join(process.cwd(), path))
   if (main === undefined || folder === undefined) await ensureProgram()
-  else await bundle({ main, folder })
+  else {
+    await bundle({ main, folder })
+    // In the package another Node may run.
+    writeHelp(folder, { NODE_DISABLE_COMPILE_CACHE: "1" })
+  }
 }

@@ -8,8 +8,9 @@
 import { spawn } from "node:child_process"
 import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { constants } from "node:os"
+import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { builtProgram, ensureProgram, startFile } from "./program.js"
+import { builtProgram, ensureProgram, helpFile, startFile } from "./program.js"
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const args = process.argv.slice(2)
@@ -27,13 +28,12 @@ const isNewEnough = () => {
 /** Rules of a user's file share the modules of the package with the program that plays them, which a bundle does not. */
 const needsModules = args[0] === "simulate" && args.some((arg) => arg === "--file" || arg.startsWith("--file="))
 
+const packaged = at(`dist/program/${startFile}`)
+
 /** The file to start. A checkout whose sources have changed makes its bundle first. */
 const programFile = async () => {
   if (needsModules) return modules
-  if (!inCheckout) {
-    const packaged = at(`dist/program/${startFile}`)
-    return existsSync(packaged) ? packaged : modules
-  }
+  if (!inCheckout) return existsSync(packaged) ? packaged : modules
   try {
     return await ensureProgram()
   } catch {
@@ -63,10 +63,19 @@ const fail = (sentence) => {
   process.exitCode = 1
 }
 
-/** The version needs no program, and is asked for by scripts again and again. */
-const asksVersion = args.length === 1 && (args[0] === "--version" || args[0] === "-v")
+/** Version and help are asked for again and again, by scripts too, and need no program. Undefined where it has to answer itself. */
+const knownAnswer = () => {
+  if (args.length !== 1) return undefined
+  if (args[0] === "--version" || args[0] === "-v")
+    return `sluice ${JSON.parse(readFileSync(at("package.json"), "utf8")).version}\n`
+  if (args[0] !== "--help" && args[0] !== "-h") return undefined
+  const start = inCheckout ? builtProgram() : packaged
+  const help = start === undefined ? undefined : join(dirname(start), helpFile)
+  return help !== undefined && existsSync(help) ? readFileSync(help, "utf8") : undefined
+}
 
-if (asksVersion) console.log(`sluice ${JSON.parse(readFileSync(at("package.json"), "utf8")).version}`)
+const answer = knownAnswer()
+if (answer !== undefined) process.stdout.write(answer)
 else if (inCheckout && !existsSync(at("node_modules/effect"))) fail("Nothing is installed here: run npm ci first.")
 else if (inCheckout && existsSync(pinned) && !isRunBy(pinned))
   // The pinned Node makes the bundle: the one that runs here may not load the bundler.
