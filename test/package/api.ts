@@ -15,6 +15,8 @@ try {
       [
         "-p",
         join(root, "src/tsconfig.build.json"),
+        "--checkers",
+        "1",
         "--emitDeclarationOnly",
         "--declarationMap",
         "false",
