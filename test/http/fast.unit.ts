@@ -6,6 +6,7 @@ import { RecentlyUsed } from "../../src/common/RecentlyUsed.ts"
 import { Targets } from "../../src/http/fast/Targets.ts"
 import { integerParameter } from "../../src/http/parameters.ts"
 import { RequestMeter } from "../../src/http/RequestMeter.ts"
+import { makeRequestState } from "../../src/http/RequestState.ts"
 
 describe("targets", () => {
   const endpoint = HttpApiEndpoint.get("thing", "/things/:id", {
@@ -105,5 +106,15 @@ describe("the meter of requests", () => {
     const registry = context()
     expect(RequestMeter.of(registry)).toBe(RequestMeter.of(registry))
     expect(RequestMeter.of(context())).not.toBe(RequestMeter.of(registry))
+  })
+})
+
+describe("a request id", () => {
+  it.each(["a", "abc.DEF_1:2-3", "a".repeat(128)])("is the caller's where it is well-formed: %s", (given) => {
+    expect(makeRequestState(given).requestId).toBe(given)
+  })
+
+  it.each([undefined, "", "two words", "a\nb", "a".repeat(129), ["a", "b"]])("is made else: %j", (given) => {
+    expect(makeRequestState(given).requestId).toMatch(/^req_[0-9a-f-]{36}$/)
   })
 })

@@ -142,7 +142,7 @@ export const access: ReadonlyArray<Variant> = [
     find: 'typeof given === "string" && requestIdPattern.test(given) ? given',
     replace: 'typeof given === "string" ? given',
     sentence: "a caller writes what it likes into the log",
-    finders: ["platform.e2e"]
+    finders: ["fast.unit"]
   },
   {
     name: "http: a dead request's key is taken by another body",
