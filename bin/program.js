@@ -10,18 +10,8 @@
  */
 // @ts-check
 import { execFileSync } from "node:child_process"
-import { createHash } from "node:crypto"
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
+import { createHash, randomUUID } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, sep } from "node:path"
 import { argv } from "node:process"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -228,8 +218,9 @@ export const ensureProgram = async () => {
   const built = builtProgram()
   if (built !== undefined) return built
   const digest = sourceDigest()
-  mkdirSync(cache, { recursive: true })
-  const unfinished = mkdtempSync(join(cache, "unfinished-"))
+  // Others who use this checkout may read it, so the folder is no temporary one of Node's.
+  const unfinished = join(cache, `unfinished-${randomUUID()}`)
+  mkdirSync(unfinished, { recursive: true })
   const folder = join(cache, digest)
   try {
     // As deep as the folder that it becomes, so that addresses relative to it stay right.

@@ -47,7 +47,7 @@ const changeTime = (kind: string, age: string) =>
 beforeAll(async () => {
   url = await database("seeded")
   folder = join(await newFolder(), "data")
-  environment = { DATABASE_URL: url, NATS_URL: inject("natsUrl") }
+  environment = { DATABASE_URL: url, NATS_URL: inject("natsUrl"), SLUICE_PARTITIONS: "8" }
 })
 
 afterAll(stop)

@@ -12,7 +12,7 @@ import {
   SendSender,
   senderKey
 } from "../../src/send/index.ts"
-import { logNamespaceOf } from "../support/platform.ts"
+import { logNamespaceOf, sharedPartitions } from "../support/platform.ts"
 import { query, until } from "./support.ts"
 
 export interface Whose {
@@ -31,7 +31,7 @@ export const sending = async (
   reports: ReadonlyArray<Pick<EmailReport, "id" | "what">>
 ): Promise<void> => {
   const settings = {
-    partitions: 8,
+    partitions: sharedPartitions,
     replicas: 1 as const,
     maximumLogBytes: logBytes,
     namespace: logNamespaceOf(new URL(on.databaseUrl).pathname)

@@ -43,6 +43,9 @@ const sharedLogBytes = 16 * 1024 * 1024
 /** The same for contents of emails. */
 const sharedContentBytes = 64 * 1024 * 1024
 
+/** Partitions of a platform on shared servers. Each is opened and claimed at every start, and two show what eight would. */
+export const sharedPartitions = 2
+
 /** What the names of a platform's logs on a shared nats-server begin with. `home`: a database's path, or a data folder. */
 export const logNamespaceOf = (home: string): string =>
   `test-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`
@@ -57,6 +60,7 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
   if (NATS_URL === undefined || home === undefined) return {}
   return {
     SLUICE_LOG_NAMESPACE: logNamespaceOf(home),
+    SLUICE_PARTITIONS: `${sharedPartitions}`,
     SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`,
     SLUICE_CONTENTS_MAX_BYTES: `${sharedContentBytes}`
   }
