@@ -89,7 +89,8 @@ const plugin = (name, transform) => ({ name, transform })
  */
 const places = (main, folder) =>
   plugin("places", (code, id) => {
-    if (!code.includes("import.meta")) return null
+    // What the bundler adds itself has no source.
+    if (id.startsWith("\0") || !code.includes("import.meta")) return null
     const path = relative(folder, id).split(sep).join("/")
     return code
       .replaceAll("import.meta.main", `${id === main}`)

@@ -48,7 +48,12 @@ beforeAll(async () => {
     if (start.status === "fulfilled") first = start.value
     else refused = start.reason
   }
-  second = await startPlatform({ DATABASE_URL: otherDatabaseUrl, NATS_URL: inject("natsUrl") })
+  // The usual number of partitions, which commands have that know no more than the data folder.
+  second = await startPlatform({
+    DATABASE_URL: otherDatabaseUrl,
+    NATS_URL: inject("natsUrl"),
+    SLUICE_PARTITIONS: "8"
+  })
 })
 
 afterAll(async () => {

@@ -173,6 +173,9 @@ describe("the packed package", () => {
     for (const file of [
       "bin/sluice.js",
       "dist/main.js",
+      "dist/program/start.mjs",
+      "dist/program/help.txt",
+      "dist/program/licences.txt",
       "dist/index.d.ts",
       "dist/index.d.ts.map",
       "src/index.ts",
@@ -340,9 +343,16 @@ describe("the packed package", () => {
     }
   })
 
-  it("has a command that runs", async () => {
-    const { stdout } = await run(node, [join(project, "node_modules/.bin/sluice"), "--version"])
-    expect(stdout).toBe("sluice 0.1.0\n")
+  it("has a command that runs, from the bundle of the program", async () => {
+    const command = (...args: ReadonlyArray<string>) => run(node, [join(project, "node_modules/.bin/sluice"), ...args])
+    expect((await command("--version")).stdout).toBe("sluice 0.1.0\n")
+    expect((await command("--help")).stdout).toContain("sluice <subcommand>")
+    expect((await command("simulate", "--seeds", "1", "--seed", "7")).stdout).toContain("1 scenarios, nothing found")
+    // Without its modules it runs all the same.
+    const modules = join(project, "node_modules/sluice/dist/cli")
+    await rename(modules, `${modules}-away`)
+    const { stdout } = await command("config").finally(() => rename(`${modules}-away`, modules))
+    expect(stdout).toContain("SLUICE_PORT")
   })
 
   it("fetches no server while it is installed", async () => {

@@ -7,7 +7,7 @@ import { runSends } from "./run.ts"
 /** For a machine that does much else. */
 const runMillis = 400_000
 
-const sends = 300
+const sends = 600
 
 it(
   "hands over, reports or holds every answered email, once under each key and within every cap, though the platform, its servers and its relay are killed -9",
