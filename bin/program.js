@@ -1,6 +1,6 @@
 /**
  * The program as one bundle, which starts in a third of the time that its modules take: where it is, whether it fits the
- * sources, and how it is made. `npm ci` makes it (`prepare`), `bin/sluice.js` makes it anew when a source has changed,
+ * sources, and how it is made. `npm ci` makes it (`prepare`), `bin/sluice.js` makes it again when a source has changed,
  * and the package contains one (`prepack`).
  *
  *     node bin/program.js                      the bundle of this checkout, unless it is there

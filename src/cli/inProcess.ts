@@ -1,5 +1,6 @@
 /**
- * A command within the process of another program, without Effect in its types: a bundle has an Effect of its own, which knows its own values only.
+ * Runs a command within the process of another program. Its types hold no Effect: a bundle contains an Effect of its own, and values of
+ * another copy are unknown to it.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { format } from "node:util"

@@ -25,7 +25,7 @@ const shapeOf = (value: unknown): string => {
     .join(",")}}`
 }
 
-/** What an image must say of itself to be read by this program. */
+/** Names the rules and the shape of this program's indexes. Only images of the same form are read. */
 export const imageForm = `${derivation} ${shapeOf(emptyIndex)}`
 
 /** An index as bytes. */
@@ -42,7 +42,7 @@ export const indexOfImage = (bytes: Uint8Array): DirectoryIndex | undefined => {
   }
 }
 
-/** Makes the place of the image. */
+/** Creates the table of the image. */
 export const createDirectoryImage = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

@@ -7,9 +7,9 @@ import { loadImage } from "./indexImage.ts"
 import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
 
 /**
- * Reads the directory's tables into an index: their image (`indexImage.ts`), or where there is none the records. Each
- * column comes as its values with the codes that have them, one row per value. The database does the grouping, so this process makes little garbage, and it never blocks its event loop
- * for more than a few milliseconds. Needs `SqlClient`.
+ * Reads the directory's tables into an index: their image (`indexImage.ts`), or the records where there is none. Each
+ * column comes as its values with the codes that have them, one row per value. The database does the grouping, so this
+ * process makes little garbage, and it never blocks its event loop for more than a few milliseconds. Needs `SqlClient`.
  */
 
 /** What is known about the stored records without reading them. Times are ISO 8601 in UTC, null before the first. See {@link Directory}. */
