@@ -65,6 +65,9 @@ export type Which = typeof Which.Type
 /** What can be asked of an actor: a command in its JSON form, or nothing for a look at its durable state. */
 export const Target = { organization: Schema.String, actor: Schema.String, key: Schema.String }
 
+/** A length of time that a rule knows, up to 300 years: its windows are months, where other counts of a scenario are small. */
+const LongMillis = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000_000_000 }))
+
 /** A step of a scenario. See {@link generate}. */
 export const Step = Schema.Union([
   Schema.TaggedStruct("Command", {
@@ -92,7 +95,7 @@ export const Step = Schema.Union([
     ...Target,
     command: Schema.Json,
     time: Count,
-    afterMillis: Count,
+    afterMillis: LongMillis,
     edgeMillis: Schema.Literals([-1, 0, 1])
   }),
   /** So many commands of an actor, drawn when they are asked. */

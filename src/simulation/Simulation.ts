@@ -50,6 +50,12 @@ const firstRetryMillis = 60
 const lastRetryMillis = 5_000
 const retryGrowth = 3
 
+/**
+ * A client that was refused so often waits until a process begins or all is healed: time jumps by days, and a flood of clients that ask again
+ * every few seconds would look like a deployment that does not come to rest.
+ */
+const patientTries = 8
+
 export class Simulation {
   readonly scenario: Scenario
   readonly workload: Workload
@@ -84,6 +90,8 @@ export class Simulation {
   /** How often the whole machine went down. */
   machineOutages = 0
   private readonly latencies: Prng
+  /** What is asked again when a process begins, or when all is healed. */
+  private readonly patient: Array<Operation> = []
   readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
 
@@ -156,6 +164,7 @@ export class Simulation {
     this.trace(() => `${engine.name} starts`)
     this.marks.reach("a process has begun")
     engine.start()
+    this.askPatient()
     return engine
   }
 
@@ -330,9 +339,9 @@ export class Simulation {
     if (operation.answer !== undefined) return
     if (answer._tag !== "Failed") return this.settle(operation, answer)
     const mayBeStored = answer.error === "OutcomeUnknown"
-    const waitsForOperator = answer.error === "PartitionStopped"
-    if ((answer.isRetryable && (!mayBeStored || this.workload.isRepeatable)) || waitsForOperator)
-      this.askLater(operation)
+    // Nothing but a new process, which an operator starts, serves it again.
+    if (answer.error === "PartitionStopped") this.patient.push(operation)
+    else if (answer.isRetryable && (!mayBeStored || this.workload.isRepeatable)) this.askLater(operation)
     else this.settle(operation, answer)
   }
 
@@ -341,8 +350,21 @@ export class Simulation {
     for (const observer of this.observers) observer.settled?.(operation)
   }
 
+  /** Asks again what was refused too often or by a stopped partition. */
+  askPatient(): void {
+    for (const operation of this.patient.splice(0)) this.askAfter(operation, firstRetryMillis)
+  }
+
   private askLater(operation: Operation): void {
-    const wait = Math.min(firstRetryMillis * retryGrowth ** Math.min(operation.tries, 10), lastRetryMillis)
+    if (!this.isHealed && operation.tries % patientTries === 0) this.patient.push(operation)
+    else
+      this.askAfter(
+        operation,
+        Math.min(firstRetryMillis * retryGrowth ** Math.min(operation.tries, 10), lastRetryMillis)
+      )
+  }
+
+  private askAfter(operation: Operation, wait: number): void {
     this.world.after(wait * (0.5 + this.latencies.next()), undefined, () => {
       if (operation.answer === undefined) this.ask(operation)
     })

@@ -8,7 +8,7 @@ import { Marks } from "./Marks.ts"
 import { type Outcome, type PlayOptions, play } from "./play.ts"
 import { type Scenario, toJson } from "./Scenario.ts"
 import type { Violation } from "./Simulation.ts"
-import { type Shrunk, shrink } from "./shrink.ts"
+import { shrink } from "./shrink.ts"
 import type { Workload } from "./Workload.ts"
 
 /** One in this many scenarios is played twice: the same seed must give the same course of events. */
@@ -38,6 +38,11 @@ export interface Failure {
   readonly drawnFaults: number
   /** Whether shrinking ended because nothing more could be left out, and not at its budget. */
   readonly isSmall: boolean
+  /**
+   * Whether the scenario failed again when it was played anew. If not, the rule keeps something beside its state, and the scenario is the drawn
+   * one, without a trace.
+   */
+  readonly comesAgain: boolean
   /** The course of the shrunk scenario, for people. */
   readonly trace: ReadonlyArray<string>
 }
@@ -68,7 +73,8 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
     const outcome = play(scenario, workload, options)
     played++
     marks.add(outcome.marks)
-    if (outcome.violation !== undefined) return { played, marks, failure: explain(workload, scenario, options) }
+    if (outcome.violation !== undefined)
+      return { played, marks, failure: made(workload, scenario, outcome.violation, options) }
     if (played % repeatEvery === 1) {
       const failure = repeats(workload, scenario, outcome, options)
       if (failure !== undefined) return { played, marks, failure }
@@ -91,54 +97,48 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
  */
 export const explain = (workload: Workload, scenario: Scenario, options: PlayOptions = {}): Failure | undefined => {
   const { violation } = play(scenario, workload, options)
-  if (violation === undefined) return undefined
+  return violation === undefined ? undefined : made(workload, scenario, violation, options)
+}
+
+/** The failure of a scenario in which a play has found a violation. Says so as well where no further play finds it. */
+const made = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
+  const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
+  if (play(drawn, workload, options).violation === undefined) return once
   let tasksLeft = shrinkingTasks
-  const shrunk = shrink(scenario, workload, (candidate) => {
+  const shrunk = shrink(drawn, workload, (candidate) => {
     if (tasksLeft <= 0) return false
     const outcome = play(candidate, workload, options)
     tasksLeft -= outcome.tasks
     return outcome.violation?.checker === violation.checker
   })
-  return report(workload, scenario, shrunk, tasksLeft > 0 && !shrunk.isCutShort, options)
+  const isSmall = tasksLeft > 0 && !shrunk.isCutShort
+  // A rule with a memory of its own may fail in one play and not in the next, also while it is shrunk.
+  for (const scenario of shrunk.scenario === drawn ? [drawn] : [shrunk.scenario, drawn]) {
+    const again = play(scenario, workload, { ...options, isTraced: true })
+    if (again.violation === undefined) continue
+    const { trace, violation: found } = again
+    return { ...sizeOf(drawn), violation: found, scenario, isSmall, comesAgain: true, trace }
+  }
+  return once
 }
 
-const report = (
-  workload: Workload,
-  drawn: Scenario,
-  { scenario: shrunk }: Shrunk,
-  isSmall: boolean,
-  options: PlayOptions
-): Failure => {
-  const outcome = play(shrunk, workload, { ...options, isTraced: true })
-  return {
-    seed: drawn.seed,
-    violation: outcome.violation!,
-    scenario: shrunk,
-    drawnSteps: drawn.steps.length,
-    drawnFaults: drawn.faults.length,
-    isSmall,
-    trace: outcome.trace
-  }
-}
+const sizeOf = ({ faults, seed, steps }: Scenario) => ({ seed, drawnSteps: steps.length, drawnFaults: faults.length })
 
 /** The check that needs two runs: the same seed gives the same course of events. */
 const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options: PlayOptions): Failure | undefined => {
   const second = play(scenario, workload, options)
   if (second.fingerprint === first.fingerprint) return undefined
-  return {
-    seed: scenario.seed,
-    violation: {
-      checker: "the same seed gives the same trace",
-      message: `it came out as ${first.fingerprint} and as ${second.fingerprint}`,
-      at: 0
-    },
-    scenario,
-    drawnSteps: scenario.steps.length,
-    drawnFaults: scenario.faults.length,
-    isSmall: false,
-    trace: []
+  // The second play may say what the fault is, where the first found none.
+  const { checker, message } = second.violation ?? {
+    checker: "the same seed gives the same trace",
+    message: `it came out as ${first.fingerprint} and as ${second.fingerprint}`
   }
+  const violation = { checker, message, at: second.violation?.at ?? 0 }
+  return { ...sizeOf(scenario), violation, scenario, isSmall: false, comesAgain: false, trace: [] }
 }
+
+const notAgain =
+  "It does not come in each play of this seed: a rule keeps something beside its state, such as a variable of its module. The scenario is not shrunk."
 
 /** Lines of a trace that are shown at most. */
 const shownLines = 200
@@ -155,11 +155,12 @@ const shownLines = 200
  * ```
  */
 export const describeFailure = (failure: Failure): string => {
-  const { drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
+  const { comesAgain, drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
   const left = trace.length - shownLines
+  const found = [`seed ${seed}: ${violation.checker}`, `  ${violation.message}`]
+  if (!comesAgain) return [...found, notAgain, "", toJson(scenario).trimEnd()].join("\n")
   return [
-    `seed ${seed}: ${violation.checker}`,
-    `  ${violation.message}`,
+    ...found,
     `shrunk from ${drawnSteps} steps and ${drawnFaults} faults to ${scenario.steps.length} and ${scenario.faults.length}${isSmall ? "" : ", and not further for want of time"}:`,
     "",
     ...(left > 0 ? [`  … ${left} earlier lines`] : []),

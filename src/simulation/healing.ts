@@ -69,6 +69,7 @@ export const heal = (simulation: Simulation): void => {
   }
   ensureOwner(simulation)
   setClocksRight(simulation)
+  simulation.askPatient()
 }
 
 const latestFrameTime = ({ truth }: Simulation): number =>

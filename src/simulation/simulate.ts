@@ -200,6 +200,7 @@ const problemOf = (workload: Workload, message: string | undefined): Failure | u
         drawnSteps: 0,
         drawnFaults: 0,
         isSmall: true,
+        comesAgain: true,
         trace: []
       }
 

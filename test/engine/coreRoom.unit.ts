@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Actor from "../../src/engine/Actor.ts"
 import { PartitionUnavailable } from "../../src/engine/errors.ts"
+import { maximumIdCommands } from "../../src/engine/ids.ts"
 import { Counter, Reminder } from "./support/actors.ts"
 import { servingCore } from "./support/core.ts"
 import { add, get } from "./support/durability.ts"
@@ -18,6 +19,20 @@ const Note = Actor.makeStateless({
   fact: Schema.Null,
   reply: Schema.Null,
   decide: () => Actor.decided({ facts: [null], reply: null })
+})
+
+/** Tells an id, with a fact or as a rejection. */
+const Named = Actor.make<"store" | "refuse", string, number, string, string>({
+  kind: "named",
+  command: Schema.Literals(["store", "refuse"]),
+  fact: Schema.String,
+  state: Schema.Number,
+  reply: Schema.String,
+  rejection: Schema.String,
+  initial: () => 0,
+  decide: (_, command, { id }) =>
+    command === "store" ? Actor.decided({ facts: [id(0)], reply: id(0) }) : Actor.rejected(id(0)),
+  evolve: (count) => count + 1
 })
 
 interface Read {
@@ -121,6 +136,40 @@ describe("a log without room", () => {
     core.fencedOff(core.draft(), full)
     core.begin()
     expect(core.core.head.signalSequence).toBe(0)
+  })
+
+  it("given more decisions with ids than a frame has, then the log is to blame for each, not the rule", () => {
+    const core = servingCore({ actors: [Named], maximumActors: 10 })
+    core.ask(Named, "org_1", "store")
+    core.draft()
+    core.core.notAppended({ _tag: "Refused" }, full, core.now)
+    const reasons = new Set<unknown>()
+    const ask = (command: "store" | "refuse") => {
+      const asked = core.ask(Named, "org_1", command)
+      while (asked.answers === 0) {
+        const { _tag } = core.next()
+        if (_tag === "Confirm") core.core.confirmed(undefined, core.now, core.now)
+        if (_tag === "Append") core.core.notAppended({ _tag: "Refused" }, full, core.now)
+      }
+      return asked
+    }
+    for (let n = 0; n < maximumIdCommands + 100; n++) {
+      const { value } = ask("store")
+      reasons.add((value as PartitionUnavailable).reason)
+    }
+    expect([...reasons]).toEqual(["its log is full"])
+    // A rejection tells its id, so it uses one up.
+    const told = Array.from({ length: maximumIdCommands + 10 }, () => ask("refuse").value)
+    const ids = told.filter((value) => typeof value === "string")
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.length).toBeLessThan(told.length)
+    // What was refused has used up none.
+    expect(ids.length).toBeGreaterThan(maximumIdCommands / 2)
+    expect(told.at(-1)).toMatchObject({ _tag: "PartitionUnavailable", reason: "its log is full" })
+    core.pass(1_000)
+    const late = core.ask(Named, "org_1", "store")
+    core.run()
+    expect(late.accepted).toBe(true)
   })
 
   it("given room that a checkpoint has made, then the loop is woken for what waits", () => {

@@ -134,5 +134,26 @@ export const engineCore: ReadonlyArray<Variant> = [
     replace: "",
     sentence: "alarms that were stored since are not looked for after a restart",
     finders: ["coreLives.unit"]
+  },
+  {
+    name: "core: what a full log refuses uses up ids",
+    find: "this.draft.forgetIds(this.idsBefore)\n    if",
+    replace: "if",
+    sentence: "while its log is full, a partition blames rules after some thousand refusals, and suspends their wakes",
+    finders: ["coreRoom.unit"]
+  },
+  {
+    name: "core: an id that is not there is the rule's fault",
+    find: "if (cause instanceof IdsUsedUp) return this.noRoom(entry, 1)",
+    replace: "",
+    sentence: "a right rule counts as poison because its log is full",
+    finders: ["coreRoom.unit"]
+  },
+  {
+    name: "simulation: clients of a stopped partition ask on",
+    find: 'if (answer.error === "PartitionStopped") this.patient.push(operation)',
+    replace: 'if (answer.error === "PartitionStopped") this.askAfter(operation, lastRetryMillis)',
+    sentence: "a right rule is said not to come to rest",
+    finders: ["campaign.unit"]
   }
 ]

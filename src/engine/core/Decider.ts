@@ -29,7 +29,7 @@ import { Answers } from "./Answers.ts"
 import { Cell, type Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import { DrainContext, TouchedCells } from "./context.ts"
-import { Draft, type EncodedDecision } from "./Draft.ts"
+import { Draft, type EncodedDecision, IdsUsedUp } from "./Draft.ts"
 import { Gathering, type GatheringHost } from "./Gathering.ts"
 import { guarded, type Remembrance } from "./guard.ts"
 import { bytesOf, remember } from "./keyed.ts"
@@ -103,6 +103,8 @@ export class Decider {
   /** Whether a decision no longer fitted into the frame. */
   private full = false
   private logRoom = Number.POSITIVE_INFINITY
+  /** How many decisions had asked for ids before the one in hand. */
+  private idsBefore = 0
   private monotonic = 0
 
   constructor(host: DeciderHost) {
@@ -222,6 +224,7 @@ export class Decider {
         this.host.braked(cell.address)
         return "decided"
       }
+      this.idsBefore = this.draft.idsGiven
       const answer: unknown = isWake ? options.wake!(state, context) : options.decide(state, entry.command, context)
       if (isWake && answer instanceof WakeAgain) {
         brakeOf(cell).againAt = checkAgain(entry.actor, answer, this.draft.now)
@@ -298,6 +301,8 @@ export class Decider {
 
   /** The facts do not fit: into this frame, which has others already, or into the log. */
   private noRoom(entry: Entry, bytes: number): Fate {
+    // While the log is full, its frame keeps its number, and refused decisions would use up all ids of it.
+    this.draft.forgetIds(this.idsBefore)
     if (this.draft.builder.count > 0 || bytes <= this.logRoom) {
       this.full = true
       return "no room"
@@ -355,6 +360,8 @@ export class Decider {
   }
 
   private poison(entry: Entry, cause: unknown): Fate {
+    // The rule is not to blame: the log takes no frame, or this one is stored and the next has ids again.
+    if (cause instanceof IdsUsedUp) return this.noRoom(entry, 1)
     const { kind } = entry.actor
     const reason = describe(cause)
     const cell = entry.organization.cell(entry.actorIndex, entry.key)

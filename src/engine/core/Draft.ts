@@ -33,6 +33,9 @@ const nameBytes = (name: string): number => (/^[ !#-[\]-~]*$/.test(name) ? 1 : m
  */
 export class DecideAgain extends Error {}
 
+/** Thrown to a rule that asks for an id when this frame's number has no more: no frame could be stored for a long time. */
+export class IdsUsedUp extends Error {}
+
 /** A decision's facts, events and messages as text, each stringified once, with the actors that the facts belong to. */
 export interface EncodedDecision {
   readonly cells: ReadonlyArray<Cell>
@@ -114,7 +117,7 @@ export class Draft implements DecidingDraft {
   }
 
   readonly nextIdCommand = (): number => {
-    assert(this.idCommands < maximumIdCommands, "a frame's ids are used up")
+    if (this.idCommands >= maximumIdCommands) throw new IdsUsedUp()
     return this.idCommands++
   }
 
@@ -131,7 +134,7 @@ export class Draft implements DecidingDraft {
     return this.idCommands
   }
 
-  /** Takes back the ids given since `idsGiven` was `given`; nobody has seen them. */
+  /** Takes back the ids given since `idsGiven` was `given`. Only a rule has seen them, and its decision is not stored. */
   forgetIds(given: number): void {
     this.idCommands = given
   }
