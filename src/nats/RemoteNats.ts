@@ -52,7 +52,13 @@ export const make = (
           const run = yield* FiberSet.runtime(fibers)<never>()
           const respond = (message: Msg, reply: Uint8Array) =>
             Effect.try({ try: () => message.respond(reply), catch: String }).pipe(
-              Effect.catch((reason) => Effect.logWarning("A reply to another process could not be sent", reason))
+              Effect.catch((reason) =>
+                Effect.logWarning("A reply to another process could not be sent", {
+                  subject: message.subject,
+                  bytes: reply.length,
+                  reason
+                })
+              )
             )
           const answer = (message: Msg) =>
             Effect.flatMap(

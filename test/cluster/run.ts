@@ -200,13 +200,17 @@ const audit = async (databaseUrl: string, load: Load): Promise<ReadonlyArray<str
       return rows.map(({ tn }) => tn)
     }
     for (const { answered, asked, organization } of load.calls) {
-      // The projection follows the log.
+      let found: ReadonlyArray<string> = []
+      // The projection follows the log. Unanswered decisions are stored too, so their number alone says nothing.
       await until(
-        async () => new Set(await stored(organization.id)).size >= answered.size,
+        async () => {
+          found = await stored(organization.id)
+          const known = new Set(found)
+          return [...answered].every((tn) => known.has(tn))
+        },
         "the events are stored",
         30_000
       ).catch(() => {})
-      const found = await stored(organization.id)
       const set = new Set(found)
       const lost = [...answered].filter((tn) => !set.has(tn))
       if (lost.length > 0)
