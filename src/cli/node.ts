@@ -9,6 +9,8 @@ import { layerDecisions, layerDecisionsOn } from "../app/layers.ts"
 import { version } from "../common/version.ts"
 import type { Config } from "../config/settings.ts"
 import { Health, stopping } from "../platform/Health.ts"
+import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
+import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
 
 export interface NodeStart {
   readonly config: Config
@@ -35,17 +37,21 @@ export const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: Node
 }
 
 /**
- * What a node of a cluster does first when it stops: it hands its partitions over, and goes on to answer through their new owners. Load balancers
- * are told before that.
+ * What a node of a cluster does first when it stops: load balancers are told, mail and webhooks under way are finished and recorded, then it hands
+ * its partitions over and goes on to answer through their new owners.
  */
 export const handOver = ({ cluster }: Pick<NodeStart, "cluster">) =>
   Effect.gen(function* () {
     if (cluster === undefined) return
     // It is there in a cluster, although the platform's type does not say so.
-    const leave = Option.match(yield* Effect.serviceOption(cluster.Membership), {
-      onNone: () => Effect.void,
-      onSome: (membership) => membership.leave
-    })
+    const found = yield* Effect.serviceOption(cluster.Membership)
+    if (Option.isNone(found)) return
+    const { beforeLeave, leave } = found.value
+    const mail = yield* HandoffFeed
+    const { listener } = yield* DispatchFeed
+    // The next owner of a partition takes from its queues what this node has under way and not recorded.
+    yield* beforeLeave(mail.drain)
+    yield* beforeLeave(Effect.suspend(() => listener()?.drain ?? Effect.void))
     const health = yield* Health
     yield* Effect.addFinalizer(() =>
       // The check stays until the process ends, so its scope is never closed.

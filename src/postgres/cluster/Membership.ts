@@ -1,5 +1,5 @@
 /** A node's part in the cluster, for whoever shows it or ends it. It loads nothing of effect/cluster. */
-import { Context, type Effect } from "effect"
+import { Context, type Effect, type Scope } from "effect"
 import type { FormatsRefused } from "../../common/formats.ts"
 import type * as Nodes from "./nodes.ts"
 
@@ -11,6 +11,11 @@ export class Membership extends Context.Service<
     readonly nodes: Nodes.Nodes
     /** Hands all partitions over and takes none any more; returns when others may have them. */
     readonly leave: Effect.Effect<void>
+    /**
+     * Runs an effect before the node hands its partitions over, also when an operator asks it to, until the scope ends. Work for a partition that
+     * is recorded before then is not done again by its next owner. The effect bounds its own time.
+     */
+    readonly beforeLeave: (effect: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
     /** The level of formats in force, as the node saw it last. */
     readonly level: () => number
     /** Fails when formats are in force that this program does not know: it has been silent for long, and the others have gone on without it. */

@@ -3,7 +3,7 @@
  * locks in PostgreSQL. A partition does not stop when effect/cluster stops what stands for it, unless another node takes it: while
  * PostgreSQL is away it serves on under its log's fence. Needs `PgClient`; the locks have connections of their own.
  */
-import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, type Redacted, Schedule, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, Option, type Redacted, Schedule, Scope } from "effect"
 import {
   EntityId,
   MessageStorage,
@@ -24,6 +24,7 @@ import * as AdvisoryLock from "../advisoryLock.ts"
 import * as Formats from "../formats.ts"
 import * as PgClient from "../PgClient.ts"
 import { placementLock } from "../PlacementPostgres.ts"
+import { makeHandover } from "./handover.ts"
 import { LockWatch } from "./lockWatch.ts"
 import { Membership } from "./Membership.ts"
 import * as Nodes from "./nodes.ts"
@@ -49,9 +50,6 @@ const assignmentMillis = 10_000
 
 /** How long the database may take to say whose a partition is. */
 const answerMillis = 2_000
-
-/** How long a node that leaves waits until its partitions are handed over and its locks given back. */
-const leaveMillis = 5_000
 
 /** Connections for locks and what belongs to them: one is held for ever. */
 const connections = 3
@@ -146,17 +144,9 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   let card: Nodes.NodeCard = { ...options.node, level: formats.known.newest }
   const membership = yield* Scope.fork(yield* Effect.scope)
   let tenure: Tenure.Tenure | undefined
-  let hasLeft = false
 
-  /** Hands all partitions over. */
-  const giveBack = Effect.suspend(() => {
-    hasLeft = true
-    tenure?.leave()
-    // effect/cluster gives its locks back only when it sees them, and waits for that without an end. What it does not give back expires.
-    return Effect.flatMap(Effect.forkDetach(Scope.close(membership, Exit.void), { startImmediately: true }), (fiber) =>
-      Effect.timeoutOption(Fiber.await(fiber), Duration.millis(leaveMillis))
-    )
-  })
+  const { beforeLeave, giveBack, hasLeft } = makeHandover(membership, () => tenure)
+
   const attendance = yield* Attendance.make({
     newest: card.level,
     seen: formats,
@@ -211,7 +201,15 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   return Context.make(Placement, Placement.of({ place, owns, level, isShared: true })).pipe(
     Context.add(
       Membership,
-      Membership.of({ node: card, nodes, leave, level, outdated: attendance.outdated, hasLeft: () => hasLeft })
+      Membership.of({
+        node: card,
+        nodes,
+        leave,
+        beforeLeave,
+        level,
+        outdated: attendance.outdated,
+        hasLeft
+      })
     )
   )
 })

@@ -250,14 +250,13 @@ const start = (
     const fibers = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(fibers)()
     const groups = makeGroups(parts, run)
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        groups.isDraining = true
-        return Effect.timeoutOption(FiberSet.awaitEmpty(fibers), Duration.millis(settings.drainMillis))
-      })
-    )
+    const drain = Effect.suspend(() => {
+      groups.isDraining = true
+      return Effect.asVoid(Effect.timeoutOption(FiberSet.awaitEmpty(fibers), Duration.millis(settings.drainMillis)))
+    })
+    yield* Effect.addFinalizer(() => drain)
     groups.liveWaits = (yield* transport.live.waits) !== undefined
-    yield* feed.attach((some) => groups.want(some))
+    yield* feed.attach({ committed: (some) => groups.want(some), drain })
     let toldAt = Number.NEGATIVE_INFINITY
     const scanning = Effect.gen(function* () {
       const reason = yield* transport.live.waits

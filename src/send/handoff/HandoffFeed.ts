@@ -1,4 +1,7 @@
-/** Tells the workers of this process which accounts have mail to hand over, after the SQL reactor has committed it. Needs no service. */
+/**
+ * Connects the workers of this process with what is around them: the SQL reactor tells them which accounts have mail to hand over, after it has
+ * committed it, and a node that gives its partitions away has them stop first. Needs no service.
+ */
 import { Context, Effect, Layer, type Scope } from "effect"
 
 /** A group of the work queue, with the partition that its jobs are in. */
@@ -7,31 +10,39 @@ export interface HandoffGroup {
   readonly group: string
 }
 
-/** Must not throw. */
-export type HandoffListener = (groups: ReadonlyArray<HandoffGroup>) => void
+/** The workers of a process. */
+export interface HandoffWorkers {
+  /** Must not throw. */
+  readonly committed: (groups: ReadonlyArray<HandoffGroup>) => void
+  /** Takes no more mail, and waits until that under way is handed over and recorded. */
+  readonly drain: Effect.Effect<void>
+}
 
 export class HandoffFeed extends Context.Service<
   HandoffFeed,
   {
     /** Tells the workers, if this process has any. */
-    readonly committed: HandoffListener
-    /** Makes this listener the one of the process until the scope ends. */
-    readonly attach: (listener: HandoffListener) => Effect.Effect<void, never, Scope.Scope>
+    readonly committed: HandoffWorkers["committed"]
+    /** Has the workers stop, if this process has any. */
+    readonly drain: Effect.Effect<void>
+    /** Makes these workers those of the process until the scope ends. */
+    readonly attach: (workers: HandoffWorkers) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("sluice/send/HandoffFeed") {
   static readonly layer: Layer.Layer<HandoffFeed> = Layer.sync(HandoffFeed, () => {
-    let current: HandoffListener | undefined
+    let current: HandoffWorkers | undefined
     return HandoffFeed.of({
-      committed: (groups) => current?.(groups),
-      attach: (listener) =>
+      committed: (groups) => current?.committed(groups),
+      drain: Effect.suspend(() => current?.drain ?? Effect.void),
+      attach: (workers) =>
         Effect.asVoid(
           Effect.acquireRelease(
             Effect.sync(() => {
-              current = listener
+              current = workers
             }),
             () =>
               Effect.sync(() => {
-                if (current === listener) current = undefined
+                if (current === workers) current = undefined
               })
           )
         )

@@ -30,6 +30,8 @@ export interface DispatchListener {
   readonly roomOf: (endpointId: string) => number
   /** Must not throw. */
   readonly committed: (committed: CommittedDeliveries) => void
+  /** Takes no more deliveries, waits for attempts under way, and gives the others back to the queue. */
+  readonly drain: Effect.Effect<void>
 }
 
 /**

@@ -176,7 +176,8 @@ export const make = (
       )
     }
     const refill = { dispatching, store, actors, metrics }
-    yield* Effect.addFinalizer(() =>
+    // Once: what a second run gave back could have a new owner by then.
+    const drain = yield* Effect.cached(
       Effect.gen(function* () {
         dispatching.isDraining = true
         yield* recorder.hurry
@@ -194,13 +195,15 @@ export const make = (
         )
       })
     )
+    yield* Effect.addFinalizer(() => drain)
     for (const fiber of fibers(refill)) yield* Effect.forkScoped(fiber)
     yield* feed.attach({
       leaseMillis: settings.leaseMillis,
       room: () => dispatching.room(),
       roomFor: (organizationId) => dispatching.roomFor(organizationId),
       roomOf: (endpointId) => dispatching.roomOf(endpointId),
-      committed: (committed) => dispatching.committed(committed)
+      committed: (committed) => dispatching.committed(committed),
+      drain
     })
     return WebhookDispatcher.of({
       wake: (partition, endpointId) =>

@@ -22,6 +22,8 @@ export interface Sabotage {
   mailFrom?: (address: string) => Refusal | undefined
   rcptTo?: (address: string) => Refusal | "hang" | undefined
   ending?: (to: ReadonlyArray<string>) => Ending
+  /** How long it works on a mail that it has before it says so. */
+  workMillis?: number
   /** Ends each connection with 421 as soon as it is idle after a mail. */
   closesIdle?: boolean
 }
@@ -81,8 +83,12 @@ const make = (taken: Array<TakenMail>, sabotage: Sabotage, count: () => void, op
         const socket = socketOf(server, session)
         if (ending === "drop" || ending === "take and drop") return socket?.destroy()
         if (typeof ending === "object") return done(refusal(ending))
-        done(null, "Taken")
-        if (sabotage.closesIdle) setImmediate(() => socket?.end("421 4.4.2 Idle for too long\r\n"))
+        const answer = () => {
+          done(null, "Taken")
+          if (sabotage.closesIdle) setImmediate(() => socket?.end("421 4.4.2 Idle for too long\r\n"))
+        }
+        if (sabotage.workMillis === undefined) answer()
+        else setTimeout(answer, sabotage.workMillis)
       })
     },
     ...options

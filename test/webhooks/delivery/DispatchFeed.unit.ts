@@ -8,7 +8,8 @@ const listener = (): DispatchListener => ({
   room: () => ({ deliveries: 0, characters: 0 }),
   roomFor: () => ({ deliveries: 0, characters: 0 }),
   roomOf: () => 0,
-  committed: () => undefined
+  committed: () => undefined,
+  drain: Effect.void
 })
 
 it.effect("given a dispatcher that ends behind its successor's start, then the successor stays", () =>

@@ -1,5 +1,6 @@
 /** What a batch of the log comes to: who receives what, what the dispatcher of this process is handed, and what stays in the queue. */
 import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
 import type { EventRecord, FactRecord } from "../../../src/engine/records.ts"
 import { eventRetentionMillis } from "../../../src/events/event.ts"
 import { MatchedBatch } from "../../../src/webhooks/delivery/matching.ts"
@@ -34,7 +35,8 @@ const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100, ofOrga
   room: () => ({ deliveries, characters }),
   roomFor: () => ({ deliveries, characters, ...ofOrganization }),
   roomOf: () => ofEndpoint,
-  committed: () => undefined
+  committed: () => undefined,
+  drain: Effect.void
 })
 
 let sequence = 1
