@@ -16,7 +16,11 @@ const args = [
   "--no-first-run",
   "--disable-background-networking",
   "--disable-component-update",
-  "--disable-sync"
+  "--disable-sync",
+  // Pages of one origin need no processes of their own, and starting them takes most of a test's time.
+  "--disable-site-isolation-trials",
+  "--renderer-process-limit=1",
+  "--disable-features=SpareRendererForSitePerProcess,IsolateOrigins,site-per-process,Translate,OptimizationHints,MediaRouter"
 ]
 
 /** A browser with an empty profile. Close it; its folder goes with it. */
@@ -46,8 +50,14 @@ export const launchBrowser = (): Promise<Browser> =>
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
-/** What `axe-core` holds against a page, a line each: the rule, and the elements. The page's policy for scripts does not stop it. */
-export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<string>> => {
+/**
+ * What `axe-core` holds against a page, a line each: the rule, and the elements. The page's policy for scripts does not stop it. A page that was
+ * looked at may be asked for its `colours` alone in another theme, which changes nothing else.
+ */
+export const accessibilityFaults = async (
+  page: Page,
+  what: "all" | "colours" = "all"
+): Promise<ReadonlyArray<string>> => {
   const session = await page.context().newCDPSession(page)
   const evaluated = async (expression: string): Promise<unknown> => {
     const options = { awaitPromise: true, returnByValue: true }
@@ -57,7 +67,8 @@ export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<str
   }
   // Half a megabyte, which a page that is looked at again has already.
   if ((await evaluated("typeof axe")) === "undefined") await evaluated(`${axe}; undefined`)
-  const found = await evaluated(`axe.run(document).then(({ violations }) => JSON.stringify(violations.map(
+  const found =
+    await evaluated(`axe.run(document, ${what === "all" ? "{}" : '{ runOnly: ["color-contrast"] }'}).then(({ violations }) => JSON.stringify(violations.map(
     ({ id, nodes }) => id + ": " + nodes.map(({ target }) => target.join(" ")).join(", "))))`)
   await session.detach()
   return JSON.parse(found as string) as ReadonlyArray<string>
