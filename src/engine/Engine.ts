@@ -2,7 +2,8 @@
  * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
  * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
  */
-import { Clock, Context, Effect, Layer, Option, Random, References, type Scope, Semaphore } from "effect"
+import { Clock, Context, Effect, Layer, Option, Random, type Scope, Semaphore } from "effect"
+import { isTraced } from "../common/isTraced.ts"
 import type { AnyActor } from "./Actor.ts"
 import type { Target } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
@@ -104,7 +105,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     bounds: new ProcessBounds(config),
     checkpointTurns: Semaphore.makeUnsafe(config.concurrentCheckpoints),
     transactionPlaces: new TransactionPlaces(config.concurrentTransactions),
-    isTraced: yield* References.TracerEnabled,
+    isTraced: isTraced(services as Context.Context<never>),
     instance: random.toString(36)
   }
   yield* placement.place(config.partitions, (id) =>

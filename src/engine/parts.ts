@@ -46,7 +46,7 @@ export interface EngineParts {
   readonly checkpointTurns: Semaphore.Semaphore
   /** Of reactors' transactions, over all partitions. */
   readonly transactionPlaces: TransactionPlaces
-  /** Whether drains have spans. A span that nobody sees costs as much as a small frame. */
+  /** Whether asks, drains and reactors have spans. A span that nobody sees costs as much as a small frame. */
   readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string

@@ -2,7 +2,7 @@
  * The engine's service over the partitions of this process: each ask goes to the partition of its organization, here or
  * (over `Remote`) in another process.
  */
-import { type Context, Effect, Exit, Stream } from "effect"
+import { type Context, Effect, Exit, Stream, type Tracer } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf, type Target } from "./address.ts"
 import { type AskError, CommandInvalid, type OnceError, type Overloaded } from "./errors.ts"
@@ -34,9 +34,7 @@ class Places {
     this.parts = parts
   }
 
-  idOf(organization: string): number {
-    return partitionOf(organization, this.parts.config.partitions)
-  }
+  readonly idOf = (organization: string): number => partitionOf(organization, this.parts.config.partitions)
 
   here(organization: string): Partition | undefined {
     return localPartition(this.parts, this.idOf(organization))
@@ -60,6 +58,17 @@ const checked = (places: Places, actor: AnyActor, command: unknown): number | Co
 
 const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
 
+/** An ask in a span of its own, where anybody sees it. The drain that decides it links to the span. */
+const spanned = <A, E>(
+  { idOf, parts }: Places,
+  { kind }: AnyActor,
+  { organization }: Target,
+  ask: (span: Tracer.Span | undefined) => Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  parts.isTraced
+    ? Effect.useSpan("sluice.ask", { attributes: { kind, partition: idOf(organization) } }, ask)
+    : ask(undefined)
+
 /** What asks actors. */
 const actorAsks = (places: Places) => ({
   ask: <Command, Fact, State, Reply, Rejection>(
@@ -67,14 +76,17 @@ const actorAsks = (places: Places) => ({
     target: Target,
     command: Command
   ) =>
-    Effect.callback<Reply, Rejection | AskError>((resume) => {
-      const index = checked(places, actor, command)
-      if (typeof index !== "number") return resume(Effect.fail(index))
-      const { fresh, key = "", organization } = target
-      const partition = places.here(organization)
-      if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh)
-      else resume(askRemote(places.parts, actor, target, command))
-    }),
+    spanned(places, actor, target, (span) =>
+      Effect.callback<Reply, Rejection | AskError>((resume) => {
+        const index = checked(places, actor, command)
+        if (typeof index !== "number") return resume(Effect.fail(index))
+        const { fresh, key = "", organization } = target
+        const partition = places.here(organization)
+        if (partition === undefined) return resume(askRemote(places.parts, actor, target, command, span))
+        if (span !== undefined) partition.traces.asked(resume, span)
+        partition.offer(organization, index, key, command, resume as Resume, fresh)
+      })
+    ),
 
   askOnce: <Command, Fact, State, Reply, Rejection>(
     actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -82,16 +94,19 @@ const actorAsks = (places: Places) => ({
     command: Command,
     once: OnceOptions
   ) =>
-    Effect.callback<OnceReply<Reply>, Rejection | OnceError>((resume) => {
-      const index = checked(places, actor, command)
-      if (typeof index !== "number") return resume(Effect.fail(index))
-      const { fresh, key = "", organization } = target
-      const guard = onceGuard(actor, key, once)
-      if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
-      const partition = places.here(organization)
-      if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
-      else resume(askOnceRemote(places.parts, actor, target, command, once))
-    }),
+    spanned(places, actor, target, (span) =>
+      Effect.callback<OnceReply<Reply>, Rejection | OnceError>((resume) => {
+        const index = checked(places, actor, command)
+        if (typeof index !== "number") return resume(Effect.fail(index))
+        const { fresh, key = "", organization } = target
+        const guard = onceGuard(actor, key, once)
+        if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
+        const partition = places.here(organization)
+        if (partition === undefined) return resume(askOnceRemote(places.parts, actor, target, command, once, span))
+        if (span !== undefined) partition.traces.asked(resume, span)
+        partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
+      })
+    ),
 
   prefetch: <Command, Fact, State, Reply, Rejection>(
     actor: Actor<Command, Fact, State, Reply, Rejection>,

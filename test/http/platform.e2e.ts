@@ -15,6 +15,7 @@ import { stoppingSection } from "./sections/stopping.ts"
 import { systemSection } from "./sections/system.ts"
 import { talkOutageSection } from "./sections/talk.ts"
 import { telcoOutageSection } from "./sections/telcoOutage.ts"
+import { tracesSection } from "./sections/traces.ts"
 import { webhookOutagesSection } from "./sections/webhookOutages.ts"
 import { webhooksSection } from "./sections/webhooks.ts"
 
@@ -27,6 +28,7 @@ errorsSection(platform)
 systemSection(platform)
 clientSection(platform)
 webhooksSection(platform)
+tracesSection(platform)
 ingestionSection(platform)
 outagesSection(platform)
 webhookOutagesSection(platform)

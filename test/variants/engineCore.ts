@@ -155,5 +155,12 @@ export const engineCore: ReadonlyArray<Variant> = [
     replace: 'if (answer.error === "PartitionStopped") this.askAfter(operation, lastRetryMillis)',
     sentence: "a right rule is said not to come to rest",
     finders: ["campaign.unit"]
+  },
+  {
+    name: "traces: a drain does not say whose it is",
+    find: "if (span !== undefined) links.push(linkTo(span))\n    }\n    return links\n  }\n\n  /** Notes the span in which a frame was appended. */",
+    replace: "}\n    return links\n  }",
+    sentence: "a trace ends at the ask, and nobody sees why a webhook went",
+    finders: ["platform.e2e"]
   }
 ]

@@ -26,7 +26,7 @@ import {
   retryAfterMillis
 } from "../limits.ts"
 import { Answers } from "./Answers.ts"
-import { Cell, type Entry } from "./actors.ts"
+import { type Caller, Cell, type Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import { DrainContext, TouchedCells } from "./context.ts"
 import { Draft, type EncodedDecision, IdsUsedUp } from "./Draft.ts"
@@ -142,6 +142,11 @@ export class Decider {
   /** A count that rises with the work that takes long: states that were measured, and every so many actors that were touched. */
   get slowWork(): number {
     return this.draft.measured + Math.floor(this.gathering.touchedCount / touchedPerLook)
+  }
+
+  /** Those who wait for the frame. */
+  get callers(): ReadonlyArray<Caller> {
+    return this.waiting.flatMap(({ caller }) => caller ?? [])
   }
 
   /** Takes the answers that waited for the frame, which is stored now. */

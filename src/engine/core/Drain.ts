@@ -112,7 +112,8 @@ export class Drain {
       fence: () => draft.fence(fenceHeader),
       expectedLast: sequence,
       decided: decidedCount,
-      records: draft.builder.count
+      records: draft.builder.count,
+      callers: () => this.decider.callers
     }
   }
 

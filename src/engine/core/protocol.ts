@@ -35,6 +35,8 @@ export interface DraftedFrame {
   readonly expectedLast: number
   readonly decided: number
   readonly records: number
+  /** Those who wait for it. */
+  readonly callers: () => ReadonlyArray<Caller>
 }
 
 /** A frame that was stored, for whoever follows the log from memory. */

@@ -24,6 +24,7 @@ import { Feed } from "./Feed.ts"
 import { Followers } from "./Followers.ts"
 import type { PartitionMetrics } from "./metrics.ts"
 import { Outbox } from "./Outbox.ts"
+import { Traces } from "./Traces.ts"
 
 /** How an ask is answered. */
 export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
@@ -72,6 +73,7 @@ export class Partition {
   readonly heldBack = new Set<string>()
   readonly heldBackWakeup = new Wakeup()
   readonly brakeWarnings = new BrakeWarnings()
+  readonly traces = new Traces()
   /** Signals that wait to be parked; the wakeup is notified of each. */
   readonly failedSignals = new FailedSignals()
   readonly failedSignalsWakeup = new Wakeup()

@@ -168,7 +168,7 @@ class Follower {
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
     const begunAt = partition.now().monotonic
-    const exit = yield* Effect.exit(transaction)
+    const exit = yield* Effect.exit(this.traced(batch, transaction))
     this.pacing.spent(begunAt)
     if (Exit.isSuccess(exit)) {
       this.durable = batch.to
@@ -187,6 +187,17 @@ class Follower {
     yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} failed on a batch`, exit.cause)
     yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** this.failures, lastPauseMillis)))
   })
+
+  /** A transaction in a span of its own, where anybody sees it. */
+  private traced<A, E>({ to, wanted }: Batch, transaction: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    const { id, parts, traces } = this.partition
+    if (!parts.isTraced) return transaction
+    return Effect.withSpan(transaction, "sluice.reactor", {
+      root: true,
+      attributes: { partition: id, reactor: this.reactor.name, records: wanted.length, through: to.sequence },
+      links: traces.linksToFrames(wanted.map(({ record }) => record.sequence))
+    })
+  }
 
   /** Makes the effects of a batch. Answers the organizations that it parked, and those that are no longer parked. */
   private readonly effects = Effect.fnUntraced(function* (this: Follower, { wanted }: Batch, isIsolating: boolean) {

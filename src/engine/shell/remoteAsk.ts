@@ -2,7 +2,7 @@
  * Asks that cross processes: how a command, its reply and its errors are written, for actors, for their states and for lanes
  * (docs/architecture.md, "Placement"). `remoteAnswers.ts` finds the owner; `remoteServing.ts` is the owner's side.
  */
-import { Cause, Effect, Exit, Schema } from "effect"
+import { Cause, Effect, Exit, Schema, type Tracer } from "effect"
 import type { Actor, AnyActor, JsonCodec } from "../Actor.ts"
 import { partitionOf, type Target } from "../address.ts"
 import { describe } from "../describe.ts"
@@ -31,6 +31,8 @@ export interface Payload {
   /** Asks for keys of the kind instead; the key means nothing then. */
   readonly keys?: KeysOptions
   readonly fresh?: boolean
+  /** The span that asks, where anybody sees it. */
+  readonly span?: readonly [traceId: string, spanId: string]
   /** For an ask under an idempotency key. */
   readonly once?: OnceOptions
 }
@@ -91,17 +93,22 @@ const encodeWith = (of: AnyActor | AnyLane, what: What, value: unknown): unknown
 export const decodeWith = (of: AnyActor | AnyLane, what: What, value: unknown): unknown =>
   codecOf(of, what)?.decode(value)
 
+const spanOf = (span: Tracer.Span | undefined): Pick<Payload, "span"> =>
+  span === undefined ? {} : { span: [span.traceId, span.spanId] }
+
 /** Asks the owner in another process. */
 export const askRemote = <Command, Fact, State, Reply, Rejection>(
   parts: EngineParts,
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   target: Target,
-  command: Command
+  command: Command,
+  span?: Tracer.Span
 ): Effect.Effect<Reply, Rejection | AskError> =>
   Effect.map(
     exchange<Reply, Rejection, AskError>(parts, actor, target, () => ({
       kind: actor.kind,
       command: encodeWith(actor, "command", command),
+      ...spanOf(span),
       ...(target.fresh === true ? { fresh: true } : {})
     })),
     ({ reply }) => reply
@@ -113,12 +120,14 @@ export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   target: Target,
   command: Command,
-  once: OnceOptions
+  once: OnceOptions,
+  span?: Tracer.Span
 ): Effect.Effect<OnceReply<Reply>, Rejection | OnceError> =>
   Effect.flatMap(
     exchange<Reply, Rejection, OnceError>(parts, actor, target, () => ({
       kind: actor.kind,
       command: encodeWith(actor, "command", command),
+      ...spanOf(span),
       ...(target.fresh === true ? { fresh: true } : {}),
       once
     })),

@@ -2,7 +2,7 @@
  * The owner's side of what crosses processes: a partition is subscribed to its requests only while it serves, and works only on those that are
  * meant for its epoch (docs/architecture.md, "Placement").
  */
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Scope, Tracer } from "effect"
 import type { AnyActor } from "../Actor.ts"
 import { describe } from "../describe.ts"
 import { CommandInvalid, Overloaded } from "../errors.ts"
@@ -248,10 +248,18 @@ const ask = (partition: Partition, payload: Payload, told: (said: Answer) => voi
   }
 }
 
+const isSpan = (span: unknown): span is readonly [traceId: string, spanId: string] =>
+  Array.isArray(span) &&
+  span.length === 2 &&
+  span.every((part) => typeof part === "string" && /^[0-9a-f]{16,32}$/.test(part))
+
 const askActor = (partition: Partition, payload: Payload, kind: string, told: (said: Answer) => void): void => {
   const [actor, index] = actorOf(partition, kind)
   const { fresh, key, organization } = payload
   const resume: Resume = (exit) => told(answerOf(partition.id, actor, payload, exit))
+  const { span } = payload
+  if (partition.parts.isTraced && isSpan(span))
+    partition.traces.asked(resume, Tracer.externalSpan({ traceId: span[0], spanId: span[1] }))
   if (payload.state === true) {
     partition.peek(organization, index, key, resume)
     return

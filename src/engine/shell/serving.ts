@@ -3,7 +3,7 @@
  * 7). Answers why it cannot go on.
  */
 
-import { Effect, type Scope } from "effect"
+import { Effect, type Scope, type Tracer } from "effect"
 import type { DraftedFrame } from "../core/protocol.ts"
 import { describe } from "../describe.ts"
 import { OutcomeUnknown, PartitionMoved, PartitionUnavailable } from "../errors.ts"
@@ -84,18 +84,32 @@ const waitForWork = (partition: Partition, alarm: Alarm, millis: number, scope: 
   return Effect.andThen(alarm.set(now, bounded, scope), partition.wakeup.wait)
 }
 
+/** Appends within a span of its own, which reactors that find the frame at this place link to. */
+const tracedAppend = (
+  { traces }: Partition,
+  sequence: number,
+  options: Tracer.SpanOptions,
+  outcome: Effect.Effect<AppendOutcome>
+) =>
+  Effect.useSpan("sluice.drain", { ...options, root: true }, (span) => {
+    traces.stored(sequence, span)
+    return Effect.withParentSpan(outcome, span)
+  })
+
 /** Appends what the core has drafted. Answers why the life ends, if it does. */
 const appendFrame = (partition: Partition, frame: DraftedFrame): Effect.Effect<LifeEnd | undefined> =>
   Effect.suspend(() => {
     const { id, metrics, parts } = partition
-    const { bytes, decided, expectedLast, fence, header, records } = frame
+    const { bytes, callers, decided, expectedLast, fence, header, records } = frame
     const begunAt = partition.now()
     metrics.drained(decided)
     metrics.mailbox(partition.core.probe.commands)
     const identity = identityOf(id, header.epoch, header.number)
     const outcome = append(partition.log!, { bytes, identity, expectedLast, fence }, partition.now)
     const attributes = { partition: id, commands: decided, records, bytes: bytes.length }
-    const traced = parts.isTraced ? Effect.withSpan(outcome, "sluice.drain", { attributes }) : outcome
+    const traced = parts.isTraced
+      ? tracedAppend(partition, expectedLast + 1, { attributes, links: partition.traces.linksTo(callers()) }, outcome)
+      : outcome
     return Effect.flatMap(traced, (outcome) => {
       const now = partition.now()
       metrics.appended(outcome.branch, now.monotonic - begunAt.monotonic)

@@ -2,9 +2,10 @@
  * Puts the fast lane before a server's listeners for as long as a scope lasts. It is left out when each request must
  * show in an access log or in collected spans, which only the general path writes.
  */
-import { Clock, Context, Effect, Layer, References, Tracer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { FindMyWay } from "effect/http"
 import type { HttpApi } from "effect/http-api"
+import { isTraced } from "../../common/isTraced.ts"
 import { settingsOf } from "../lean.ts"
 import { RequestMeter } from "../RequestMeter.ts"
 import { Connections } from "./Connections.ts"
@@ -18,9 +19,6 @@ export interface FastLaneOptions {
   readonly extraRoutes: ReadonlyArray<readonly [method: string, path: string]>
   readonly maxBodyBytes: number
 }
-
-const isTraced = (context: Context.Context<never>): boolean =>
-  Context.get(context, References.TracerEnabled) && Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
 
 /** The lane of an API whose groups and middlewares are in the context. */
 export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions): Layer.Layer<never> =>

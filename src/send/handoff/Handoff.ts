@@ -6,6 +6,7 @@ import { Clock, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import * as GroupCommit from "../../common/groupCommit.ts"
+import { isTraced } from "../../common/isTraced.ts"
 import { steadily } from "../../common/steadily.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { contactOf } from "../../platform/contacts.ts"
@@ -92,8 +93,23 @@ const begunOf = (parts: HandoffParts, { group }: HandoffGroup, jobs: ReadonlyArr
   )
 }
 
+/** An attempt in a span of its own, where anybody sees it. It links to what has made mail of the account due. */
+const traced = <A>(
+  { isTraced }: HandoffParts,
+  { cause, partition }: HandoffGroup,
+  job: TakenJob,
+  attempt: Effect.Effect<A>
+) =>
+  isTraced
+    ? Effect.withSpan(attempt, "sluice.mail.attempt", {
+        root: true,
+        attributes: { partition, attempt: job.attempt, job: job.id },
+        links: cause === undefined ? [] : [{ span: cause, attributes: {} }]
+      })
+    : attempt
+
 /** What an attempt has come to, as long as its job is this process's own. */
-const attemptedOf = (parts: HandoffParts, { group }: HandoffGroup, { attempt, job }: Going, told: { at: number }) =>
+const attemptedOf = (parts: HandoffParts, one: HandoffGroup, { attempt, job }: Going, told: { at: number }) =>
   Clock.currentTimeMillis.pipe(
     Effect.flatMap((now) => {
       const { attemptMillis, leaseMillis } = parts.settings
@@ -102,10 +118,11 @@ const attemptedOf = (parts: HandoffParts, { group }: HandoffGroup, { attempt, jo
     }),
     Effect.catchCause((cause) =>
       Effect.map(
-        tellTrouble(told, 1, group, cause),
+        tellTrouble(told, 1, one.group, cause),
         (now): Attempted => ({ job, reports: [], outcome: returned(job, now + parts.settings.troubleMillis) })
       )
-    )
+    ),
+    (attempted) => traced(parts, one, job, attempted)
   )
 
 /** Records what attempts have come to. What cannot be recorded now comes again, and is known to have been handed over. */
@@ -302,6 +319,7 @@ export const layerHandoff = (
       const parts: HandoffParts = {
         settings,
         queue,
+        isTraced: isTraced(yield* Effect.context<never>()),
         take: taking.submit,
         settle: (outcomes) => (outcomes.length === 0 ? Effect.void : Effect.asVoid(group.submit(outcomes))),
         asks: yield* engineAsks({}),

@@ -2,12 +2,14 @@
  * Connects the workers of this process with what is around them: the SQL reactor tells them which accounts have mail to hand over, after it has
  * committed it, and a node that gives its partitions away has them stop first. Needs no service.
  */
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Context, Effect, Layer, type Scope, type Tracer } from "effect"
 
 /** A group of the work queue, with the partition that its jobs are in. */
 export interface HandoffGroup {
   readonly partition: number
   readonly group: string
+  /** The span that has made mail of it due, where anybody sees spans. */
+  readonly cause?: Tracer.AnySpan
 }
 
 /** The workers of a process. */

@@ -25,6 +25,8 @@ export interface HandoffSettings {
 export interface HandoffParts {
   readonly settings: HandoffSettings
   readonly queue: WorkQueue
+  /** Whether attempts have spans. */
+  readonly isTraced: boolean
   /** Takes jobs of one account, together with those of other accounts that are taken at the same time. */
   readonly take: (claims: ReadonlyArray<PartitionClaim>) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
   /** Settles jobs, together with those of other accounts that come at the same time. */

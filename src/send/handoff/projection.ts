@@ -2,7 +2,7 @@
  * Puts mails into the work queue as soon as they may go, as part of the SQL reactor's batch (docs/handoff.md, 2). An email that waits for a time or a place
  * has a row until it does; held places are let go by the facts of their sender. The same records give the same rows. Needs `SqlClient` and `HandoffFeed`.
  */
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../engine/Reactor.ts"
 import type { EventRecord, FactRecord, LogRecord } from "../../engine/records.ts"
@@ -228,7 +228,10 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) 
   const groups = [...new Map([...batch.jobs, ...batch.lifted].map((one) => [one.group, one])).values()]
   if (groups.length === 0) return
   const feed = yield* HandoffFeed
-  yield* Reactor.onCommit(() => feed.committed(groups))
+  const span = yield* Effect.option(Effect.currentSpan)
+  const due = groups.map(({ group, partition }): HandoffGroup => ({ group, partition }))
+  const caused = Option.isNone(span) ? due : due.map((one) => ({ ...one, cause: span.value }))
+  yield* Reactor.onCommit(() => feed.committed(caused))
 })
 
 /** The part of the SQL reactor that fills the work queue of the hand-off. */

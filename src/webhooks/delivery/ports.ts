@@ -3,7 +3,7 @@
  * implementations are over PostgreSQL (`DeliveryStorePostgres.ts`), undici (`HttpSender.ts`), the engine and
  * `WebhookSecrets`; a simulation brings its own.
  */
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Tracer } from "effect"
 import type { AskError } from "../../engine/errors.ts"
 import type { DeliveryOrigin, EndpointCommand, EndpointReply, FoldedEndpoint } from "../endpoint/model.ts"
 import { SecretsUnavailable } from "../secret/errors.ts"
@@ -32,6 +32,8 @@ export interface TakenDelivery {
   readonly eventCreatedAt: number
   /** The event, as `encodeEvent` wrote it. */
   readonly body: string
+  /** The span that has put it into the queue, where it comes from memory and anybody sees spans. */
+  cause?: Tracer.AnySpan
 }
 
 /** How many deliveries of a lane of an endpoint are wanted. See {@link DeliveryStoreMemory.make}. */

@@ -4,7 +4,7 @@
  * and hands the dispatcher the deliveries that it can begin at once. The same records give the same rows, so that a
  * second run changes nothing. Needs `SqlClient`, `DayPartitions`, `DispatchFeed`, `SigningSecrets` and `EventAppend`.
  */
-import { Clock, Context, Effect } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { ReactorTransaction } from "../../engine/Cursors.ts"
 import type { EventRecord, FactRecord, LogRecord } from "../../engine/records.ts"
@@ -123,6 +123,8 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
   const changed = [...batch.changed.values()]
   if (changed.length > 0) yield* saveEndpoints(changed)
   if (batch.forgotten.length > 0) yield* (yield* SigningSecrets).forget(batch.forgotten)
+  const span = yield* Effect.option(Effect.currentSpan)
+  if (Option.isSome(span)) for (const delivery of batch.taken) delivery.cause = span.value
   const committed: CommittedDeliveries = { taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints }
   transaction.onCommit(() => {
     for (const folded of changed) feed.remembered.set(folded)

@@ -7,6 +7,7 @@
  */
 import { Cause, Clock, Context, Duration, Effect, FiberSet, type Scope } from "effect"
 import { make as makeGroupCommit } from "../../common/groupCommit.ts"
+import { isTraced } from "../../common/isTraced.ts"
 import type { DispatchFeed } from "../delivery/DispatchFeed.ts"
 import type {
   DeliveriesUnavailable,
@@ -17,8 +18,8 @@ import type {
   SigningSecrets
 } from "../delivery/ports.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
-import { type AttemptParts, attempt } from "./attempting.ts"
-import { type DispatcherSettings, Dispatching } from "./Dispatching.ts"
+import { type AttemptParts, attempt, spanOf } from "./attempting.ts"
+import { type DeliverySlot, type DispatcherSettings, Dispatching } from "./Dispatching.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
 import type { Place } from "./DispatchQueue.ts"
 import { fibers, giveBack } from "./refilling.ts"
@@ -163,10 +164,13 @@ export const make = (
     })
     const attempts = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(attempts)()
+    const isSeen = isTraced(yield* Effect.context<never>())
+    const traced = (slot: DeliverySlot, attempt: Effect.Effect<void>) =>
+      isSeen ? Effect.withSpan(attempt, "sluice.webhook.attempt", spanOf(slot.item)) : attempt
     const parts: AttemptParts = { dispatching, sender, actors, secrets, metrics, recorder }
     dispatching.begin = (slot) => {
       run(
-        Effect.catchCause(attempt(parts, slot), (cause) => {
+        Effect.catchCause(traced(slot, attempt(parts, slot)), (cause) => {
           if (Cause.hasInterrupts(cause)) return Effect.void
           // It is attempted again when its lease is over.
           dispatching.queue.end(slot, undefined)

@@ -3,7 +3,7 @@
  * is told of an outcome before the store has it as final, so that a crash between the two tells the actor twice rather
  * than never.
  */
-import { Cause, Duration, Effect, Exit, Random } from "effect"
+import { Cause, Duration, Effect, Exit, Random, type Tracer } from "effect"
 import { Pauses } from "../../common/backoff.ts"
 import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
@@ -166,6 +166,13 @@ const brokenAnswer: DeliveryAnswer = {
   response: null,
   error: "The delivery could not be attempted"
 }
+
+/** The span of an attempt. It links to what has put the delivery into the queue. */
+export const spanOf = ({ attempt, cause, endpointId, eventId, id, partition }: TakenDelivery): Tracer.SpanOptions => ({
+  root: true,
+  attributes: { partition, attempt, delivery: id, endpoint: endpointId, event: eventId },
+  links: cause === undefined ? [] : [{ span: cause, attributes: {} }]
+})
 
 /** Makes the attempt of a slot. It ends with the slot free and the outcome recorded, or interrupted. */
 export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<void> =>

@@ -1,0 +1,6 @@
+/** Whether anybody sees the spans that are made under a context. Needs no service. */
+import { Context, References, Tracer } from "effect"
+
+/** False where tracing is off, or where spans go to effect's own tracer, which shows them to nobody. */
+export const isTraced = (context: Context.Context<never>): boolean =>
+  Context.get(context, References.TracerEnabled) && Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
