@@ -1,11 +1,12 @@
 /** Delivery status notifications (RFC 3464): the fields for the message, then a group of fields for each recipient. Pure. */
+
 import { addressesOf, addressOf } from "./addresses.ts"
+import { judgeAnswer } from "./answerClass.ts"
 import { instantOf } from "./dates.ts"
 import { type Fields, fieldGroups, first, messageIdOf, oneLine, untyped } from "./fields.ts"
 import { maximumIdentifierLength, maximumReasonLength, maximumRecipients } from "./limits.ts"
 import { type MailParts, returnedHeaders } from "./mailParts.ts"
 import type { DeliveryReport, OriginalEmail, RecipientStatus } from "./model.ts"
-import { isReputationRefusal } from "./reputation.ts"
 import {
   actionFor,
   actionOf,
@@ -55,19 +56,23 @@ export const statusOfRecipient = (recipient: string, group: Fields): RecipientSt
   const action = actionOf(actionField) ?? actionFor(said ?? diagnosed, replyCode)
   if (action === null) return null
   const status = statusFor(action, said, diagnosed, replyCode)
-  const kind = kindOf(action, status)
   const reason = text ?? comment
+  const statuses = diagnosed === null || diagnosed === status ? [status] : [status, diagnosed]
+  const { answer, isReputation } =
+    action === "failed" || action === "delayed"
+      ? judgeAnswer({ speaker: "recipient", stage: "recipient", statuses, replyCode, words: reason })
+      : { answer: "delivered" as const, isReputation: false }
   return {
     recipient,
     originalRecipient: addressOf(first(group, "original-recipient")),
     action,
     status,
-    kind,
+    kind: kindOf(action, answer),
+    answer: action === "delayed" ? "temporary" : answer,
     replyCode,
     reason,
     remoteMta: oneLine(untyped(first(group, "remote-mta") ?? ""), maximumIdentifierLength),
-    isReputation:
-      kind !== "delivered" && isReputationRefusal(diagnosed === null ? [status] : [status, diagnosed], reason)
+    isReputation
   }
 }
 

@@ -1,4 +1,5 @@
 /** What other mail systems tell about an email (docs/send.md, 2.9), and the return path by which they tell it. */
+export { type AnswerClass, answerClasses } from "./answerClass.ts"
 export {
   type AbuseReport,
   type DeliveryAction,

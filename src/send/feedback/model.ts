@@ -1,5 +1,7 @@
 /** What other mail systems tell about an email: delivery status notifications and abuse reports (docs/send.md, 2.9). */
 
+import type { AnswerClass } from "./answerClass.ts"
+
 /** What a delivery report may say became of an email. See {@link parseFeedback}. */
 export const deliveryActions = ["failed", "delayed", "delivered", "relayed", "expanded"] as const
 /** What a delivery report says became of an email. See {@link parseFeedback}. */
@@ -21,13 +23,15 @@ export interface RecipientStatus {
   /** Enhanced status code (RFC 3463), such as `5.1.1`. */
   readonly status: string
   readonly kind: DeliveryKind
+  /** What it means: only `permanent` says that the address does not exist. */
+  readonly answer: AnswerClass
   /** The reply of the SMTP server, such as 550. */
   readonly replyCode: number | null
   /** What the mail system said, on one line of at most 500 characters. */
   readonly reason: string | null
   /** The host that said it. */
   readonly remoteMta: string | null
-  /** The sender or the content was refused: that says nothing about the recipient's address. */
+  /** The sender, its account or the content was refused: that says nothing about the recipient's address. */
   readonly isReputation: boolean
 }
 

@@ -1,4 +1,5 @@
 /** Codes in what mail systems say: enhanced status codes (RFC 3463), replies of SMTP (RFC 5321, 4.2) and actions (RFC 3464, 2.3.3). */
+import type { AnswerClass } from "./answerClass.ts"
 import { type DeliveryAction, type DeliveryKind, deliveryActions } from "./model.ts"
 
 // A code within a longer run of digits and dots is an IP address or a version.
@@ -81,9 +82,9 @@ export const statusFor = (
   return action === "failed" ? "5.0.0" : action === "delayed" ? "4.0.0" : "2.0.0"
 }
 
-/** What a failure is like: one with a status 4.x.x is temporary although the mail system has given up. */
-export const kindOf = (action: DeliveryAction, status: string): DeliveryKind => {
+/** What a failure is like: one of what passes is temporary although the mail system has given up. */
+export const kindOf = (action: DeliveryAction, answer: AnswerClass): DeliveryKind => {
   if (action === "delayed") return "temporary"
-  if (action === "failed") return status.startsWith("4") ? "temporary" : "permanent"
+  if (action === "failed") return answer === "temporary" ? "temporary" : "permanent"
   return "delivered"
 }

@@ -22,6 +22,7 @@ import { SendAccount } from "../actors/index.ts"
 import { engineAsks } from "../admissionAsks.ts"
 import { MessageContents } from "../contents/MessageContents.ts"
 import { MailTransport } from "../transport/MailTransport.ts"
+import { makeAccountAlerts } from "./accountAlerts.ts"
 import { returned } from "./delivering.ts"
 import { type Attempted, type Begun, beginEmails, type Going, recordEmails } from "./emails.ts"
 import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
@@ -44,6 +45,7 @@ import {
   takingPlaces,
   troubleMillis
 } from "./limits.ts"
+import { makeOrder } from "./Notices.ts"
 import { beginNotices } from "./noticeMails.ts"
 import type { HandoffParts, HandoffSettings } from "./parts.ts"
 import { goOn } from "./projection.ts"
@@ -328,6 +330,10 @@ export const layerHandoff = (
         metrics: new HandoffMetrics(yield* Effect.context<never>()),
         unrecorded: new BoundedMap(maximumUnrecorded),
         contactOf: (organization) => Effect.provideService(contactOf(organization), SqlClient.SqlClient, sql),
+        alert: makeAccountAlerts({
+          order: yield* makeOrder(settings.noticesFrom),
+          contactOf: (organization) => Effect.provideService(contactOf(organization), SqlClient.SqlClient, sql)
+        }),
         goOn: (one, at) => Effect.provideService(goOn([{ ...one, at }]), SqlClient.SqlClient, sql)
       }
       yield* start(parts, yield* HandoffFeed, partitions)

@@ -5,7 +5,7 @@ import type { HandoffPurpose } from "./jobs.ts"
 const seconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200, 43_200, 259_200]
 
 /** How an attempt ended. */
-export type HandoffOutcome = "handed_over" | "delayed" | "refused" | "expired" | "unknown" | "failed"
+export type HandoffOutcome = "handed_over" | "delayed" | "refused" | "expired" | "unknown" | "failed" | "account"
 
 export class HandoffMetrics {
   private readonly context: Context.Context<never>

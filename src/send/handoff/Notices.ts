@@ -44,31 +44,33 @@ export class Notices extends Context.Service<
     /** The address that they are from. */
     readonly from: string
   }): Layer.Layer<Notices, never, Engine | SqlClient.SqlClient | MessageContents | HandoffFeed> =>
-    Layer.effect(Notices, make(options.from))
+    Layer.effect(
+      Notices,
+      Effect.map(makeOrder(options.from), (order) => Notices.of({ order }))
+    )
 }
 
-const make = Effect.fnUntraced(function* (from: string) {
+/** Orders mails that are from this address. */
+export const makeOrder = Effect.fnUntraced(function* (from: string) {
   const engine = yield* Engine
   const sql = yield* SqlClient.SqlClient
   const contents = yield* MessageContents
   const feed = yield* HandoffFeed
   const queue = yield* makeWorkQueue(sendJobsTable)
-  return Notices.of({
-    order: Effect.fn("Notices.order")(
-      function* ({ id, mode, organization, subject, text, to }: PlainMail) {
-        const at = yield* Clock.currentTimeMillis
-        const [kept] = yield* contents.write(organization, [noticeMessage(from, to, { subject, text })])
-        const partition = engine.partitionOf(organization)
-        yield* sql.withTransaction(
-          Effect.flatMap(
-            noticeJobs(id, organization, partition, { _tag: "Mail", mode, at, pointer: kept?.pointer ?? "" }),
-            queue.put
-          )
+  return Effect.fn("Notices.order")(
+    function* ({ id, mode, organization, subject, text, to }: PlainMail) {
+      const at = yield* Clock.currentTimeMillis
+      const [kept] = yield* contents.write(organization, [noticeMessage(from, to, { subject, text })])
+      const partition = engine.partitionOf(organization)
+      yield* sql.withTransaction(
+        Effect.flatMap(
+          noticeJobs(id, organization, partition, { _tag: "Mail", mode, at, pointer: kept?.pointer ?? "" }),
+          queue.put
         )
-        feed.committed([{ partition, group: groupOf(organization, "notices") }])
-      },
-      Effect.provideService(SqlClient.SqlClient, sql),
-      Effect.mapError((error) => new NoticesUnavailable({ message: `the mail was not stored: ${error.message}` }))
-    )
-  })
+      )
+      feed.committed([{ partition, group: groupOf(organization, "notices") }])
+    },
+    Effect.provideService(SqlClient.SqlClient, sql),
+    Effect.mapError((error) => new NoticesUnavailable({ message: `the mail was not stored: ${error.message}` }))
+  )
 })

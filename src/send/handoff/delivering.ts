@@ -3,7 +3,7 @@ import { Clock, Duration, Effect, Random } from "effect"
 import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
 import type { Envelope, HandoffAnswer, OutgoingMail, PartAnswer, Transport } from "../transport/MailTransport.ts"
 import { handoffLanes } from "./jobs.ts"
-import { handoffDelaysMillis, handoffJitter } from "./limits.ts"
+import { accountWaitMillis, handoffDelaysMillis, handoffJitter } from "./limits.ts"
 import type { HandoffParts } from "./parts.ts"
 
 /** Hands a mail over, unless this process has already done so. */
@@ -43,7 +43,8 @@ export const deliver = (
   })
 
 /** Whether it may be tried again. */
-export const isOpen = ({ _tag }: PartAnswer): boolean => _tag === "Temporary" || _tag === "Unknown" || _tag === "Waits"
+export const isOpen = ({ _tag }: PartAnswer): boolean =>
+  _tag === "Temporary" || _tag === "Unknown" || _tag === "Account" || _tag === "Waits"
 
 /** The words of an answer for the job's row. */
 const errorOf = (answer: PartAnswer): string =>
@@ -57,14 +58,28 @@ const errorOf = (answer: PartAnswer): string =>
 export const settledAs: (
   job: TakenJob,
   answers: ReadonlyArray<PartAnswer>,
-  more: { readonly waitMillis: number; readonly payload?: string | undefined }
+  more: {
+    readonly waitMillis: number
+    /** How often the relay has refused the account before. */
+    readonly refusals?: number | undefined
+    readonly payload?: string | undefined
+  }
 ) => Effect.Effect<Outcome> = Effect.fnUntraced(function* (job, answers, more) {
   const { attempt, id } = job
-  const { payload, waitMillis } = more
+  const { payload, refusals = 0, waitMillis } = more
   const now = yield* Clock.currentTimeMillis
   const tried = answers.find(({ _tag }) => _tag === "Temporary" || _tag === "Unknown")
   if (tried === undefined) {
-    // What was not attempted uses up none of its attempts.
+    // What was not attempted, or refused for the account's sake, uses up none of its attempts.
+    if (answers.some(({ _tag }) => _tag === "Account"))
+      return {
+        _tag: "Returned",
+        id,
+        attempt,
+        dueAt: now + accountWaitMillis(refusals),
+        lane: handoffLanes.again,
+        payload
+      }
     const waits = answers.some(({ _tag }) => _tag === "Waits")
     return waits ? { _tag: "Returned", id, attempt, dueAt: now + waitMillis, payload } : { _tag: "Done", id, attempt }
   }

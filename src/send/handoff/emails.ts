@@ -150,6 +150,7 @@ const attempt = Effect.fnUntraced(function* (
   const envelope = { from: plainAddress(message.from), to: envelopeTo(left) }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
   yield* count(parts, one, transport.kind, answer)
+  yield* parts.alert(organization, state.mode, answer)
   if (answer._tag === "Failed") return { job, reports: [failureOf(handed, answer)], outcome: over } satisfies Attempted
   return yield* attempted(parts, one, handed, earlier, partsOf(left, answer))
 })
@@ -167,9 +168,16 @@ const attempted = Effect.fnUntraced(function* (
   if (handed.mode === "live") metrics.bounces(reportsOf(handed, now, job.attempt))
   const answers = now.map(({ answer }) => answer)
   const isNoted = answers.some((answer) => !isOpen(answer)) && (earlier.length > 0 || answers.some(isOpen))
-  const payload = isNoted ? encodeEmailJob({ ...email, settled: settledOf(handed.message, all) }) : undefined
-  const outcome = yield* settledAs(job, answers, { waitMillis: settings.troubleMillis, payload })
-  if (payload === undefined) return { job, reports, outcome } satisfies Attempted
+  const { refusals = 0 } = email
+  const isRefused = answers.some(({ _tag }) => _tag === "Account")
+  const known: EmailJob = {
+    ...email,
+    ...(isNoted ? { settled: settledOf(handed.message, all) } : {}),
+    ...(isRefused ? { refusals: refusals + 1 } : {})
+  }
+  const payload = isNoted || isRefused ? encodeEmailJob(known) : undefined
+  const outcome = yield* settledAs(job, answers, { waitMillis: settings.troubleMillis, refusals, payload })
+  if (payload === undefined || !isNoted) return { job, reports, outcome } satisfies Attempted
   const dueAt = (yield* Clock.currentTimeMillis) + settings.leaseMillis
   const note = { _tag: "Again", id: job.id, attempt: job.attempt, dueAt, lane: job.lane, payload } as const
   return { job, reports, outcome, note } satisfies Attempted
@@ -184,6 +192,7 @@ const count = ({ metrics }: HandoffParts, { email, job, state }: Taken, kind: st
     } else if (tags.includes("Permanent")) metrics.outcome("refused", kind, state.mode)
     else if (tags.includes("Failed")) metrics.outcome("failed", kind, state.mode)
     else if (tags.includes("Unknown")) metrics.outcome("unknown", kind, state.mode)
+    else if (tags.includes("Account")) metrics.outcome("account", kind, state.mode)
     else if (tags.includes("Temporary")) metrics.outcome(isLast(job.attempt) ? "expired" : "delayed", kind, state.mode)
   })
 

@@ -38,7 +38,9 @@ export const EmailJob = Schema.Struct({
   pointer: Schema.String,
   acceptedAt: Schema.Finite,
   /** Recipients that nothing is handed over to any more, while others still wait for it. */
-  settled: Schema.optionalKey(Schema.Array(SettledRecipient))
+  settled: Schema.optionalKey(Schema.Array(SettledRecipient)),
+  /** How often the relay has refused the account that it is sent with. Left out before the first time. */
+  refusals: Schema.optionalKey(Schema.Finite)
 })
 export type EmailJob = typeof EmailJob.Type
 

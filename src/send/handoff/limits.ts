@@ -15,6 +15,13 @@ export const handoffDelaysMillis: ReadonlyArray<number> = [
   ...[1, 2, 4, 8, 8, 8, 8, 8, 8, 8, 8].map((hours) => hours * hourMillis)
 ]
 
+/** Longest wait of a mail whose account the relay refuses: once that is repaired, mail goes within this time. */
+export const longestAccountWaitMillis = hourMillis
+
+/** The wait after so many refusals of the account: as after temporary failures, and never longer than an hour. */
+export const accountWaitMillis = (refusals: number): number =>
+  Math.min(longestAccountWaitMillis, handoffDelaysMillis[refusals] ?? longestAccountWaitMillis)
+
 /** The part of a wait that is drawn at random and left out, so that mails that failed together come back apart. */
 export const handoffJitter = 0.1
 

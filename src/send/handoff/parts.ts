@@ -6,6 +6,7 @@ import type { Outcome, PartitionClaim, TakenJob, WorkQueue, WorkQueueUnavailable
 import type { AdmissionAsks } from "../admissionAsks.ts"
 import type { MessageContents } from "../contents/MessageContents.ts"
 import type { HandoffAnswer, MailTransport } from "../transport/MailTransport.ts"
+import type { AccountAlert } from "./accountAlerts.ts"
 import type { HandoffGroup } from "./HandoffFeed.ts"
 import type { HandoffMetrics } from "./HandoffMetrics.ts"
 
@@ -40,6 +41,8 @@ export interface HandoffParts {
   readonly contactOf: (
     organization: string
   ) => Effect.Effect<{ readonly email: string; readonly name: string } | null, SqlError.SqlError>
+  /** Tells operators and the organization where the relay refuses the account that mail is sent with. */
+  readonly alert: AccountAlert
   /** Lets the mails of an account go that wait for the end of its pause. */
   readonly goOn: (group: HandoffGroup, at: number) => Effect.Effect<void, SqlError.SqlError>
 }

@@ -58,7 +58,8 @@ const bounced = ({ id, message, sender }: Handed, recipient: string, answer: Par
   if (answer._tag === "Permanent") {
     const { code, reason } = answer
     const isReputation = isOfReputation(answer)
-    return { ...about, suppresses: !isReputation, code, kind: isReputation ? "reputation" : "permanent", reason }
+    if (!isReputation) return { ...about, suppresses: true, code, kind: "permanent", reason }
+    return { ...about, suppresses: false, counts: false, code, kind: "reputation", reason }
   }
   const { code, reason } = wordsOf(answer)
   return { ...about, suppresses: false, counts: false, code, kind: "temporary", reason }
@@ -68,7 +69,8 @@ const wordsOf = (answer: PartAnswer): { readonly code: string; readonly reason: 
   switch (answer._tag) {
     case "Temporary":
     case "Permanent":
-      return answer
+    case "Account":
+      return { code: answer.code, reason: answer.reason }
     case "Unknown":
       return { code: "4.4.2", reason: answer.reason }
     case "Waits":
@@ -87,8 +89,10 @@ export const reportsOf = (handed: Handed, parts: ReadonlyArray<Part>, attempt: n
   const about = { id, sender, ...fieldsOf(message) }
   const of = (...tags: ReadonlyArray<PartAnswer["_tag"]>) => parts.filter(({ answer }) => tags.includes(answer._tag))
   const [accepted, refused, tried] = [of("Accepted"), of("Permanent"), of("Temporary", "Unknown")]
+  const waits = of("Account")
   const reports: Array<EmailReport> = []
   const isExpired = tried.length > 0 && isLast(attempt)
+  if (tried.length === 0 && waits.length > 0) reports.push({ ...about, what: "delayed", ...wordsOf(waits[0]!.answer) })
   if (tried.length > 0) {
     const { answer } = tried[0]!
     const { code, reason } = wordsOf(answer)
@@ -102,7 +106,7 @@ export const reportsOf = (handed: Handed, parts: ReadonlyArray<Part>, attempt: n
   if (accepted.length > 0) reports.push({ ...about, what: "handedOver" }, ...simulatedOf(handed))
   for (const { answer, recipient } of refused) reports.push(bounced(handed, recipient, answer))
   if (isExpired)
-    for (const { answer, recipient } of of("Temporary", "Unknown", "Waits"))
+    for (const { answer, recipient } of of("Temporary", "Unknown", "Account", "Waits"))
       reports.push(bounced(handed, recipient, answer))
   return reports
 }

@@ -25,18 +25,16 @@ const ofDelivery = (about: About, report: DeliveryReport): EmailReport | undefin
   const { id, message, recipient, sender } = about
   const found = statusFor(report, recipient)
   if (found === undefined) return undefined
-  const { action, isReputation, kind, reason, status } = found
+  const { action, answer, reason, status } = found
   const said = { id, sender, recipient, from: message.from, subject: message.subject, code: status }
   const words = reason === null ? {} : { reason }
   // Passed on to a system that reports nothing, or to several recipients: nobody knows more.
   if (action === "delivered") return { ...said, ...words, what: "delivered" }
   if (action !== "failed") return undefined
-  if (kind === "temporary") {
-    return { ...said, ...words, what: "bounced", kind: "temporary", suppresses: false, counts: false }
-  }
-  return isReputation
-    ? { ...said, ...words, what: "bounced", kind: "reputation", suppresses: false }
-    : { ...said, ...words, what: "bounced", kind: "permanent" }
+  // Whatever is not about the address counts for nobody, and suppresses nobody.
+  return answer === "permanent"
+    ? { ...said, ...words, what: "bounced", kind: "permanent" }
+    : { ...said, ...words, what: "bounced", kind: answer, suppresses: false, counts: false }
 }
 
 const ofAbuse = ({ id, message, recipient, sender }: About, report: AbuseReport): EmailReport | undefined =>

@@ -65,7 +65,7 @@ export const reportsOfSignal = (
     ...(code === undefined ? {} : { code }),
     ...(reason === undefined ? {} : { reason }),
     ...(what === "complained" ? { kind: complaint ?? "abuse" } : {}),
-    ...(what === "bounced" ? { kind, suppresses: kind === "permanent", counts: kind !== "temporary" } : {})
+    ...(what === "bounced" ? { kind, suppresses: kind === "permanent", counts: kind === "permanent" } : {})
   }
   return { mode, reports: namesOf(from).map((sender) => ({ ...said, sender })) }
 }

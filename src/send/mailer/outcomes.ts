@@ -1,7 +1,7 @@
 /**
  * What an error of the mail library means (docs/handoff.md, 2.2): an answer about the mail, trouble with the relay itself, or an outcome that nobody knows. Pure.
  */
-import { isReputationRefusal } from "../feedback/reputation.ts"
+import { judgeAnswer, type Speaker } from "../feedback/answerClass.ts"
 import { diagnosisIn } from "../feedback/statusCodes.ts"
 import type { PartAnswer } from "../transport/MailTransport.ts"
 
@@ -85,14 +85,22 @@ const isOfOneAddress = (error: SmtpError, recipients: number): boolean =>
 
 const enhancedCode = (reply: number, response: string): string => diagnosisIn(response).status ?? `${reply}`
 
-/** What a reply of the relay says of a mail to so many recipients. */
-export const answerOfReply = (error: SmtpError, reply: number, recipients: number): PartAnswer => {
-  const response = oneLine(error.response ?? "")
-  const code = enhancedCode(reply, response)
-  if (reply < 500) return { _tag: "Temporary", code, reason: response }
+/** What a reply says of a mail to so many recipients: of the relay, or of a server of theirs where that is whom the mail was handed to. */
+export const answerOfReply = (
+  error: SmtpError,
+  reply: number,
+  recipients: number,
+  speaker: Speaker = "relay"
+): PartAnswer => {
+  const reason = oneLine(error.response ?? "")
+  const code = enhancedCode(reply, reason)
   const statuses = code.includes(".") ? [code] : []
-  const isReputation = !isOfOneAddress(error, recipients) || isReputationRefusal(statuses, response)
-  return { _tag: "Permanent", code, reason: response, isReputation }
+  const stage = error.command === "MAIL FROM" ? "sender" : "recipient"
+  const { answer } = judgeAnswer({ speaker, stage, statuses, replyCode: reply, words: reason })
+  if (answer === "account") return { _tag: "Account", code, reason }
+  if (answer === "temporary") return { _tag: "Temporary", code, reason }
+  const isReputation = answer === "reputation" || !isOfOneAddress(error, recipients)
+  return { _tag: "Permanent", code, reason, isReputation }
 }
 
 /** What an error means for a mail to so many recipients. */

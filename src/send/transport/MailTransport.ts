@@ -39,6 +39,8 @@ export type PartAnswer =
       /** Whether that says nothing of the recipient's address; without it the code decides. */
       readonly isReputation?: boolean
     }
+  /** The relay refuses the account that mail is sent with: that says nothing of the mail, which waits and uses up none of its attempts. */
+  | { readonly _tag: "Account"; readonly code: string; readonly reason: string }
   /** It was not attempted, because nothing could take it: no attempt counts. */
   | { readonly _tag: "Waits"; readonly reason: string }
 

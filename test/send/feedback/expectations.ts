@@ -38,7 +38,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "lhost-amazonses-18",
     messageId: "0000000000000000-22222222-ffff-2222-2222-000000000000-000000@email.amazonses.com",
-    recipients: [["kijitora@neko.nyaan.example.edu", "failed", "5.4.4", "permanent", 550, false]]
+    recipients: [["kijitora@neko.nyaan.example.edu", "failed", "5.4.4", "temporary", 550, false]]
   },
   {
     file: "lhost-amazonses-21",
@@ -63,7 +63,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "lhost-domino-03",
     messageId: "FF00EE22AA.AA0AFFE2-NEKO000222.002DDADA-B0000304.00222002A@example.edu",
-    recipients: [["kijitora@neko.example.org", "failed", "5.0.0", "permanent", null, false]]
+    recipients: [["kijitora@neko.example.org", "failed", "5.0.0", "temporary", null, false]]
   },
   {
     file: "lhost-exchange2007-04",
@@ -78,13 +78,13 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "lhost-exim-44",
     messageId: "22ee2222222ffff00@nyaan.example.com",
-    recipients: [["kijitora@example.com", "failed", "5.0.0", "permanent", null, false]]
+    recipients: [["kijitora@example.com", "failed", "5.0.0", "permanent", null, true]]
   },
   {
     file: "lhost-ezweb-02",
     messageId: "20110000000000.F000000@lsean.ezweb.ne.jp",
     recipients: [
-      ["this-local-part-does-not-exist-on-the-server@ezweb.ne.jp", "failed", "5.0.0", "permanent", null, false]
+      ["this-local-part-does-not-exist-on-the-server@ezweb.ne.jp", "failed", "5.0.0", "permanent", null, true]
     ]
   },
   {
@@ -95,7 +95,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "lhost-messagingserver-02",
     messageId: "00000000000000000000000000000000@example.com",
-    recipients: [["kijitora@server", "failed", "5.2.0", "permanent", 522, false]]
+    recipients: [["kijitora@server", "failed", "5.2.0", "temporary", 522, false]]
   },
   {
     file: "lhost-messagingserver-03",
@@ -129,8 +129,8 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
     file: "lhost-opensmtpd-17",
     messageId: "74f4ebf4e64e4266@df.example.jp",
     recipients: [
-      ["userunknown@libsisimai.net", "failed", "5.0.0", "permanent", null, false],
-      ["mailboxfull@libsisimai.net", "failed", "5.0.0", "permanent", null, false]
+      ["userunknown@libsisimai.net", "failed", "5.0.0", "permanent", null, true],
+      ["mailboxfull@libsisimai.net", "failed", "5.0.0", "permanent", null, true]
     ]
   },
   {
@@ -141,7 +141,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "lhost-postfix-01",
     messageId: null,
-    recipients: [["r@p351355.pool.example.ne.jp", "failed", "5.1.1", "permanent", null, false]]
+    recipients: [["r@p351355.pool.example.ne.jp", "failed", "5.1.1", "temporary", null, false]]
   },
   {
     file: "lhost-postfix-10",
@@ -189,7 +189,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "lhost-sendmail-18",
     messageId: "200904292334.00000000000000@mx356.example.jp",
-    recipients: [["kijitora@example.jp", "failed", "5.0.0", "permanent", null, false]]
+    recipients: [["kijitora@example.jp", "failed", "5.0.0", "permanent", null, true]]
   },
   {
     file: "lhost-sendmail-35",
@@ -206,13 +206,13 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
     messageId: "20100429233445.00000000000@mx4.example.co.jp",
     recipients: [["kijitora@example.com", "failed", "5.0.0", "permanent", 550, false]]
   },
-  { file: "lhost-x3-06", messageId: null, recipients: [["xxxx@xxxx.net", "failed", "5.1.1", "permanent", 552, false]] },
+  { file: "lhost-x3-06", messageId: null, recipients: [["xxxx@xxxx.net", "failed", "5.1.1", "temporary", 552, false]] },
   {
     file: "lhost-yandex-02",
     messageId: "28011417886669@web21h.yandex.ru",
     recipients: [
       ["mikeneko@example.jp", "failed", "5.2.1", "permanent", 550, false],
-      ["sabineko@example.jp", "failed", "5.2.2", "permanent", 550, false]
+      ["sabineko@example.jp", "failed", "5.2.2", "temporary", 550, false]
     ]
   },
   {
@@ -229,7 +229,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
     file: "rfc3464-35",
     messageId: null,
     recipients: [
-      ["kijitora@nyaan.example.com", "failed", "5.0.0", "permanent", 550, false],
+      ["kijitora@nyaan.example.com", "failed", "5.0.0", "permanent", 550, true],
       ["sabatora@cat.example.net", "delayed", "4.0.0", "temporary", null, false],
       ["mikeneko@neko.example.or.jp", "failed", "5.0.0", "permanent", 550, false]
     ]
@@ -287,7 +287,7 @@ export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
     file: "rhost-microsoft-02",
     messageId: "222222222000.2222.2222222222220000000@NEKO-Nyaan",
-    recipients: [["kijitora@example.org", "failed", "5.4.1", "permanent", 550, false]]
+    recipients: [["kijitora@example.org", "failed", "5.4.1", "temporary", 550, false]]
   },
   {
     file: "rhost-tencent-01",

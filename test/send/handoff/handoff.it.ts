@@ -386,6 +386,42 @@ layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no re
     })
   )
 
+  it.effect(
+    "[handoff 2.2] what the relay holds against the account uses up no attempt, and the contact hears of it once a day",
+    () =>
+      Effect.gen(function* () {
+        const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+        const refusal = { _tag: "Account", code: "554", reason: "554 Email address is not verified" } as const
+        relay.answers.push(refusal)
+        const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+        const job = Effect.map(
+          running.sql<{ readonly attempts: number; readonly due: number; readonly payload: string }>`
+          select attempts, due_at as due, payload from send_jobs where lane = 1`,
+          ([row]) => row
+        )
+        yield* until(Effect.map(job, (row) => row !== undefined))
+        yield* until(Effect.sync(() => taken().length === 1))
+        const refused = (yield* job)!
+        assert.strictEqual(refused.attempts, 0)
+        assert.isAbove(refused.due, Date.now() + 30_000)
+        assert.include(refused.payload, `"refusals":1`)
+        assert.strictEqual((yield* running.stateOf(organization, sent!.id)).state, "sending")
+        // Again, among recipients that the relay says something else of.
+        relay.answers.push(refusal)
+        yield* running.sql`update send_jobs set due_at = 1`
+        yield* until(Effect.map(job, (row) => row?.payload.includes(`"refusals":2`) === true))
+        assert.isAbove((yield* job)!.due, Date.now() + 200_000)
+        yield* running.sql`update send_jobs set due_at = 1`
+        yield* running.reaches(organization, sent!.id, "sent")
+        yield* untilWaiting(0)
+        const [notice, mail, ...more] = taken()
+        assert.deepStrictEqual(notice!.envelope.to, ["owner@acme.test"])
+        assert.include(notice!.mail.message.text!, refusal.reason)
+        assert.deepStrictEqual(mail!.envelope.to, ["bob@two.test"])
+        assert.deepStrictEqual(more, [])
+      })
+  )
+
   it.effect("[handoff 2] mail that nobody takes for 72 hours has failed", () =>
     Effect.gen(function* () {
       const { organization, relay, running, taken, untilWaiting } = yield* freshSlow

@@ -24,9 +24,10 @@ describe("a permanent refusal", () => {
     ["550", true, "permanent"],
     ["5.7.1", false, "reputation"],
     ["5.7.26", false, "reputation"]
-  ])("with code %s suppresses: %s", (code, suppresses, kind) => {
+  ])("with code %s suppresses, and counts: %s", (code, suppresses, kind) => {
     const [bounce] = reportsOf(handed, partsOf(handed.recipients, { _tag: "Permanent", code, reason: "No" }), 1)
     expect(bounce).toMatchObject({ what: "bounced", recipient: "bob@two.test", code, kind, suppresses })
+    expect(bounce!.counts ?? true).toBe(suppresses)
   })
 })
 
@@ -54,6 +55,16 @@ describe("answers that differ by recipient", () => {
     expect(reportsOf(to, partsWith(temporary, temporary), 16)).toMatchObject([{ what: "failed", kind: "expired" }])
     expect(reportsOf(to, partsWith({ _tag: "Unknown", reason: "lost" }, temporary), 16)).toMatchObject([
       { what: "failed", kind: "unknown", code: "4.4.2" }
+    ])
+  })
+
+  it("are a delay where the relay refuses the account, however often it does", () => {
+    const account = { _tag: "Account", code: "554", reason: "not verified" } as const
+    for (const attempt of [1, 16])
+      expect(reportsOf(to, partsWith(account, account), attempt)).toMatchObject([{ what: "delayed", code: "554" }])
+    expect(reportsOf(to, partsWith({ _tag: "Accepted" }, account), 16).map(({ what }) => what)).toEqual([
+      "delayed",
+      "handedOver"
     ])
   })
 

@@ -78,7 +78,7 @@ describe("a relay", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("refuses a sender or a content without a word about the address", () =>
+  it.live("[handoff 2.2] refuses a sender for the account, and a content without a word about the address", () =>
     Effect.gen(function* () {
       const server = yield* startRelay()
       server.sabotage.mailFrom = (address) => (address.startsWith("eve") ? { code: 553, text: "Not you" } : undefined)
@@ -87,7 +87,7 @@ describe("a relay", () => {
       const relay = yield* relayTo(server)
       yield* relay.reached
       const [sender] = yield* relay.send(["bob@two.test"], "eve@one.test")
-      assert.include(sender, { _tag: "Permanent", code: "553", isReputation: true })
+      assert.include(sender, { _tag: "Account", code: "553" })
       const [content] = yield* relay.send(["x@two.test"])
       assert.include(content, { _tag: "Permanent", code: "5.3.4", isReputation: true })
       const [later] = yield* relay.send(["bob@two.test"])
