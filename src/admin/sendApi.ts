@@ -167,7 +167,7 @@ export const sendGroup = HttpApiGroup.make("send")
       OpenApi.annotations({
         summary: "Import a bounce or complaint",
         description:
-          "A mail that came to a return path of this platform, as its headers say. `taken`: it is counted, now or before. `silent`: it says nothing that counts. `late`: its email is not kept any more. `none`: it is no report. `stray`: it came to no return path."
+          "A mail that came to a return path of this platform, as its headers say. `taken`: it is counted, now or before. `silent`: it says nothing that counts. `late`: its email is not kept any more. `none`: it is no report. `stray`: it came to no return path, and has none in it."
       })
     ),
     HttpApiEndpoint.post("verifyDomain", "/admin/v1/organizations/:id/send/domains/verify", {

@@ -50,7 +50,7 @@ const sentences: Readonly<Record<IntakeOutcome, string>> = {
   silent: "reports that say nothing that counts",
   late: "of emails that are not kept any more",
   none: "no reports",
-  stray: "reports that came to no return path of this platform"
+  stray: "reports that came to no return path of this platform and have none in them"
 }
 
 const importFolder = Command.make(

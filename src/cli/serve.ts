@@ -290,6 +290,7 @@ const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat:
         host: config.bounceHost,
         port: config.bouncePort,
         domain: config.bounceDomain ?? "",
+        feedbackAddresses: config.feedbackAddresses,
         tls:
           config.bounceTlsCert === undefined || config.bounceTlsKey === undefined
             ? undefined

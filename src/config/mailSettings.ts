@@ -1,7 +1,7 @@
 /** The settings of sending (docs/platform.md, 9; docs/handoff.md), for the table in `settings.ts`. */
 import { relayTlsPolicies } from "../send/mailer/relayAddress.ts"
 import { integer, oneOf, secret, text, url } from "./kinds.ts"
-import { hostname, mailAddress, nameServers, smtpUrl } from "./roomKinds.ts"
+import { hostname, mailAddress, mailAddresses, nameServers, smtpUrl } from "./roomKinds.ts"
 
 export const mailSettings = {
   upgradeUrl: url(
@@ -67,6 +67,11 @@ export const mailSettings = {
   bounceTlsKey: text({
     env: "SLUICE_BOUNCE_TLS_KEY",
     description: "File with the private key of that certificate, in PEM"
+  }),
+  feedbackAddresses: mailAddresses({
+    env: "SLUICE_FEEDBACK_ADDRESSES",
+    description:
+      "Addresses that are registered with feedback loops of mail providers, separated by commas, whose complaints are taken at SLUICE_BOUNCE_PORT too; default: none"
   }),
   mailFrom: mailAddress({
     env: "SLUICE_MAIL_FROM",

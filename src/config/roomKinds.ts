@@ -58,6 +58,12 @@ export const mailAddress = setting("an address such as Acme <no-reply@example.co
   value === "Sluice <no-reply@sluice.invalid>" ? value : readAddress(value)?.text
 )
 
+/** Bare addresses, in lower case: no mail system that reports tells two apart by it. */
+export const mailAddresses = setting("addresses such as fbl@example.com, several separated by commas", (value) => {
+  const addresses = value.split(",").map((one) => one.trim().toLowerCase())
+  return addresses.every((one) => readAddress(one)?.text === one && !one.includes("<")) ? addresses : undefined
+})
+
 /** Addresses that Node's resolver takes. */
 export const nameServers = setting("addresses such as 127.0.0.1:53, several separated by commas", (value) => {
   const servers = value.split(",").map((one) => one.trim())

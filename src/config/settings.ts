@@ -377,6 +377,8 @@ export const resolveConfig = (
   if (config.bouncePort !== undefined && config.bounceDomain === undefined) {
     faults.push(`${settings.bouncePort.env} needs ${settings.bounceDomain.env}, the domain whose mail is taken there`)
   }
+  if (config.feedbackAddresses !== undefined && config.bouncePort === undefined)
+    faults.push(`${settings.feedbackAddresses.env} needs ${settings.bouncePort.env}, where their mail is taken`)
   if ((config.bounceTlsCert === undefined) !== (config.bounceTlsKey === undefined))
     faults.push(`${settings.bounceTlsCert.env} and ${settings.bounceTlsKey.env} belong together: set both`)
   if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))

@@ -12,14 +12,15 @@ const complaints = ["abuse", "fraud", "virus"]
 
 /** The report in the text of a feedback report; null where it has no type. */
 export const abuseReport = (mail: MailParts, text: string): AbuseReport | null => {
-  const fields = new Map(fieldGroups(text).flatMap((group) => [...group]))
+  const groups = fieldGroups(text)
+  const fields = new Map(groups.flatMap((group) => [...group]))
   const type = /^[a-z0-9-]{1,64}/.exec((first(fields, "feedback-type") ?? "").toLowerCase())?.[0]
   if (type === undefined) return null
   const reported = addressesOf(fields.get("original-rcpt-to") ?? [])
   const returnedTo = addressesOf(returnedHeaders(mail).get("to") ?? [])
   return {
     _tag: "AbuseReport",
-    original: originalOf(mail, first(fields, "original-envelope-id")),
+    original: originalOf(mail, first(fields, "original-envelope-id"), groups),
     type,
     isComplaint: complaints.includes(type),
     // Of several in the returned mail nobody knows who complains.

@@ -4,7 +4,7 @@ import { addressesOf, addressOf } from "./addresses.ts"
 import { judgeAnswer } from "./answerClass.ts"
 import { instantOf } from "./dates.ts"
 import { type Fields, fieldGroups, first, messageIdOf, oneLine, untyped } from "./fields.ts"
-import { maximumIdentifierLength, maximumReasonLength, maximumRecipients } from "./limits.ts"
+import { maximumAddressees, maximumIdentifierLength, maximumReasonLength, maximumRecipients } from "./limits.ts"
 import { type MailParts, returnedHeaders } from "./mailParts.ts"
 import type { DeliveryReport, OriginalEmail, RecipientStatus } from "./model.ts"
 import {
@@ -76,9 +76,27 @@ export const statusOfRecipient = (recipient: string, group: Fields): RecipientSt
   }
 }
 
+/** What `verpOf` makes; the start of a longer token is none. */
+const returnPath = /bounce\+[a-z2-7]{8,57}@[a-z0-9.-]{1,255}/gi
+
+/** The return paths in any field, each once. */
+const returnPathsIn = (groups: ReadonlyArray<Fields>): ReadonlyArray<string> => {
+  const found = new Set<string>()
+  for (const group of groups)
+    for (const values of group.values())
+      for (const value of values)
+        for (const [address] of value.matchAll(returnPath)) if (found.size < maximumAddressees) found.add(address)
+  return [...found]
+}
+
 /** What tells which email the report in these parts is about. */
-export const originalOf = (mail: MailParts, envelopeId: string | null): OriginalEmail => ({
+export const originalOf = (
+  mail: MailParts,
+  envelopeId: string | null,
+  groups: ReadonlyArray<Fields>
+): OriginalEmail => ({
   messageId: messageIdOf(returnedHeaders(mail)),
+  returnPaths: returnPathsIn([...groups, returnedHeaders(mail)]),
   envelopeId: oneLine(envelopeId, maximumIdentifierLength),
   reportedTo: addressesOf(
     ["to", "delivered-to", "x-original-to", "envelope-to"].flatMap((name) => mail.headers.get(name) ?? [])
@@ -104,7 +122,7 @@ export const deliveryReport = (mail: MailParts, text: string): DeliveryReport | 
   const message = groups[0]!
   return {
     _tag: "DeliveryReport",
-    original: originalOf(mail, first(message, "original-envelope-id")),
+    original: originalOf(mail, first(message, "original-envelope-id"), groups),
     recipients,
     reportingMta: oneLine(untyped(first(message, "reporting-mta") ?? ""), maximumIdentifierLength),
     arrivedAt: instantOf(first(message, "arrival-date"))

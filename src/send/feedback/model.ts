@@ -46,6 +46,11 @@ export interface OriginalEmail {
   readonly envelopeId: string | null
   /** Addresses that the report was sent to: the email's return path is among them. */
   readonly reportedTo: ReadonlyArray<string>
+  /**
+   * Addresses of the form of `verpOf` that stand in the fields of the report or in the headers of the returned mail, as `Original-Mail-From` and `Return-Path` have them: a
+   * feedback loop reports to one address, whatever the email's return path was.
+   */
+  readonly returnPaths: ReadonlyArray<string>
 }
 
 /** A delivery status notification (RFC 3464). See {@link parseFeedback}. */

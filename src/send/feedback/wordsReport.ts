@@ -53,7 +53,7 @@ export const wordsReport = (mail: MailParts): DeliveryReport | null => {
   if (status === null) return null
   return {
     _tag: "DeliveryReport",
-    original: originalOf(mail, first(mail.headers, "original-envelope-id")),
+    original: originalOf(mail, first(mail.headers, "original-envelope-id"), []),
     recipients: [status],
     reportingMta: null,
     arrivedAt: null

@@ -1,5 +1,5 @@
 /**
- * The listener for bounces and complaints: an SMTP server that takes mail for return paths of ours and for nobody else, bounded in size, rate and connections
+ * The listener for bounces and complaints: an SMTP server that takes mail for return paths of ours, for addresses of feedback loops, and for nobody else, bounded in size, rate and connections
  * (docs/handoff.md, 6). A mail that could not be counted is told to come again. Needs `FeedbackIntake`.
  */
 import { Clock, Data, Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
@@ -33,6 +33,8 @@ export interface BounceListenerOptions {
   readonly domain: string
   /** Without it no TLS is offered. */
   readonly tls?: ListenerTlsFiles | undefined
+  /** Addresses that are registered with feedback loops, in lower case: reports to them name the email by a return path inside. */
+  readonly feedbackAddresses?: ReadonlyArray<string> | undefined
 }
 
 /** The listener cannot listen there. */
@@ -66,6 +68,7 @@ const beginningOf = (stream: SMTPServerDataStream): Promise<Buffer> =>
 interface Handlers {
   readonly intake: FeedbackIntake["Service"]
   readonly domain: string
+  readonly feedbackAddresses: ReadonlySet<string>
   readonly now: () => number
   /** Counts a mail in the background and answers. */
   readonly take: (raw: Buffer, targets: ReadonlyArray<VerpTarget>, done: Done) => void
@@ -108,7 +111,8 @@ const makeServer = (handlers: Handlers): SMTPServer => {
     onRcptTo: (address, session, done) => {
       if (session.envelope.rcptTo.length >= maximumReturnPaths) return done(reply(452, "4.5.3 Too many recipients"))
       // One answer for every other address, so that nobody learns which ones there are.
-      if (targetsOf(handlers, [address]).length === 0) return done(reply(550, "5.1.1 No such address"))
+      const isOfLoop = handlers.feedbackAddresses.has(address.address.toLowerCase())
+      if (!isOfLoop && targetsOf(handlers, [address]).length === 0) return done(reply(550, "5.1.1 No such address"))
       done()
     },
     onData: (stream, session, done) => {
@@ -145,6 +149,7 @@ const renewing = (server: SMTPServer, files: ListenerTlsFiles, begun: ListenerTl
 /** Listens until the scope ends; answers the port. */
 export const listenForBounces = ({
   domain,
+  feedbackAddresses = [],
   host,
   port,
   tls: files
@@ -173,6 +178,7 @@ export const listenForBounces = ({
     const server = makeServer({
       intake,
       domain: domain.toLowerCase(),
+      feedbackAddresses: new Set(feedbackAddresses),
       now: () => clock.currentTimeMillisUnsafe(),
       take,
       tls

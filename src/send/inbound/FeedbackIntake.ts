@@ -16,7 +16,7 @@ import { reportOf } from "./feedbackReports.ts"
 
 /** What a mail was: `taken`, counted now or before; `silent`, a report that says nothing that counts; `late`, of an email that is not kept any more; `none`, no report. */
 export const intakeOutcomes = ["taken", "silent", "late", "none", "stray"] as const
-/** `stray`: it came to no return path of ours. */
+/** `stray`: it came to no return path of ours, and has none in it. */
 export type IntakeOutcome = (typeof intakeOutcomes)[number]
 
 /** A server is away. Retryable: nothing was counted, or it is counted once in the end. */
@@ -29,7 +29,7 @@ export class FeedbackIntake extends Context.Service<
   {
     /** What an address names; null where it is no return path of ours. */
     readonly targetOf: (address: string) => VerpTarget | null
-    /** Takes in a mail, as it came over the wire, that was sent to these return paths. */
+    /** Takes in a mail, as it came over the wire, that was sent to these return paths; to none where it came to the address of a feedback loop. */
     readonly take: (
       raw: Uint8Array,
       targets: ReadonlyArray<VerpTarget>
@@ -98,13 +98,21 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
     return "taken"
   })
 
+  /** What these addresses name, each once. */
+  const targetsIn = (addresses: ReadonlyArray<string>): ReadonlyArray<VerpTarget> => {
+    const found = addresses.flatMap((address) => readReturnPath(address, keys) ?? [])
+    return [...new Map(found.map((one) => [`${one.emailId} ${one.recipientIndex}`, one])).values()]
+  }
+
+  /** Where it was sent says what a report is about, or else a return path that stands in it: nobody can make one up. */
   const takeAll = (
     feedback: Feedback | null,
     targets: ReadonlyArray<VerpTarget>
   ): Effect.Effect<IntakeOutcome, IntakeUnavailable> => {
     if (feedback === null) return Effect.succeed(counted("none"))
-    if (targets.length === 0) return Effect.succeed(counted("stray"))
-    return Effect.forEach(targets, (target) => report(target, feedback)).pipe(
+    const meant = targets.length > 0 ? targets : targetsIn(feedback.original.returnPaths)
+    if (meant.length === 0) return Effect.succeed(counted("stray"))
+    return Effect.forEach(meant, (target) => report(target, feedback)).pipe(
       Effect.map((outcomes) => counted(intakeOutcomes.find((outcome) => outcomes.some((one) => one === outcome))!)),
       Effect.mapError(away)
     )
@@ -117,10 +125,7 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
     ),
     takeFile: Effect.fn("FeedbackIntake.takeFile")((raw) =>
       Effect.flatMap(parseFeedback(raw), (feedback) =>
-        takeAll(
-          feedback,
-          (feedback?.original.reportedTo ?? []).flatMap((address) => readReturnPath(address, keys) ?? [])
-        )
+        takeAll(feedback, targetsIn(feedback?.original.reportedTo ?? []))
       )
     )
   })

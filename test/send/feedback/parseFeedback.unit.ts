@@ -75,6 +75,28 @@ describe("[send 2.9] the corpus", () => {
     expect(await parsed(corpusMail(file))).toMatchObject({ _tag: "AbuseReport", ...expected })
   })
 
+  it("finds the return paths that stand in a report, each once", async () => {
+    const path = "bounce+hu37vaahanlkjsru6zlmuya@bounces.one.test"
+    const other = path.replace("hu37", "hu44")
+    const returned = (...headers: ReadonlyArray<string>) => [...headers, "To: ann@example.org", "", "Hi"].join("\r\n")
+    const found = async (fields: ReadonlyArray<string>, headers: ReadonlyArray<string>) =>
+      (
+        await parsed(
+          mailOf(feedback, [
+            ["message/feedback-report", ["Feedback-Type: abuse", ...fields, ""].join("\r\n")],
+            ["message/rfc822", returned(...headers)]
+          ])
+        )
+      )?.original.returnPaths
+    expect(await found([`Original-Mail-From: <${path}>`], [])).toEqual([path])
+    expect(await found([], [`Return-Path: <${path}>`])).toEqual([path])
+    expect(await found([], [`Message-ID: <${path}>`])).toEqual([path])
+    expect(
+      await found([`Original-Mail-From:\r\n <${path}>`], [`Return-Path: ${path}`, `X-Mailfrom: ${other}`])
+    ).toEqual([path, other])
+    expect(await found(["Original-Mail-From: <ann@one.test>"], ["Return-Path: <bounce+x@one.test>"])).toEqual([])
+  })
+
   it("names all whom an abuse report names", async () => {
     const report = await parsed(corpusMail("arf-16"))
     expect(report?._tag === "AbuseReport" && report.recipients).toHaveLength(7)
@@ -108,7 +130,8 @@ describe("the email that a report is about", () => {
     expect(original).toEqual({
       messageId: "original@example.com",
       envelopeId: "of-the-envelope",
-      reportedTo: ["bounce@example.com", "Bounce+x7@example.com"]
+      reportedTo: ["bounce@example.com", "Bounce+x7@example.com"],
+      returnPaths: []
     })
     expect(arrivedAt).toBe(Date.UTC(2013, 9, 16, 5, 15, 34))
   })

@@ -37,10 +37,13 @@ const listening = (isAway: () => boolean = () => false, tls?: ListenerTlsFiles, 
         }),
       takeFile: () => Effect.succeed("none")
     })
-    const port = yield* listenForBounces({ host: "127.0.0.1", port: 0, domain: "bounces.test", tls }).pipe(
-      Effect.provide(intake),
-      Effect.provide(logger)
-    )
+    const port = yield* listenForBounces({
+      host: "127.0.0.1",
+      port: 0,
+      domain: "bounces.test",
+      tls,
+      feedbackAddresses: ["fbl@bounces.test", "loop@one.test"]
+    }).pipe(Effect.provide(intake), Effect.provide(logger))
     return { port, taken }
   })
 
@@ -124,6 +127,21 @@ describe("the listener", () => {
         { raw: "Subject: a\r\n\r\n.dot\r\n", targets: [{ emailId: "em_1", recipientIndex: 0 }] }
       ])
       assert.match(yield* say("AUTH PLAIN AGEAYg=="), /^5\d\d /)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("[handoff 6.1] takes mail for the addresses of feedback loops, which names no email", () =>
+    Effect.gen(function* () {
+      const { port, taken } = yield* listening()
+      const { say } = yield* client(port)
+      yield* say("MAIL FROM:<staff@provider.test>")
+      for (const address of ["FBL@bounces.test", "loop@one.test"])
+        assert.match(yield* say(`RCPT TO:<${address}>`), /^250 /, address)
+      for (const address of ["loop@bounces.test", "fbl@one.test"])
+        assert.match(yield* say(`RCPT TO:<${address}>`), /^550 /, address)
+      yield* say("DATA")
+      assert.match(yield* say("Subject: a\r\n\r\na\r\n."), /^250 /)
+      assert.deepStrictEqual(taken, [{ raw: "Subject: a\r\n\r\na\r\n", targets: [] }])
     }).pipe(Effect.scoped)
   )
 

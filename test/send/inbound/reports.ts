@@ -42,17 +42,23 @@ export const deliveryStatus = (bounce: Bounce): string => {
   return multipart(to, "delivery-status", ["Content-Type: text/plain\r\n\r\nSorry.\r\n", fields, original(recipient)])
 }
 
-/** An abuse report (RFC 5965). */
-export const abuseReport = (to: string, recipient: string): string => {
+/** An abuse report (RFC 5965), with more fields of its own and headers of the returned mail. */
+export const abuseReport = (
+  to: string,
+  recipient: string,
+  more: { readonly fields?: ReadonlyArray<string>; readonly returned?: ReadonlyArray<string> } = {}
+): string => {
   const fields = [
     "Content-Type: message/feedback-report",
     "",
     "Feedback-Type: abuse",
     "User-Agent: Two/1",
     "Version: 1",
+    ...(more.fields ?? []),
     ""
   ].join("\r\n")
-  return multipart(to, "feedback-report", ["Content-Type: text/plain\r\n\r\nSpam.\r\n", fields, original(recipient)])
+  const returned = original(recipient).replace("From: ", [...(more.returned ?? []), "From: "].join("\r\n"))
+  return multipart(to, "feedback-report", ["Content-Type: text/plain\r\n\r\nSpam.\r\n", fields, returned])
 }
 
 /** What a person's mail program answers while nobody is there. */

@@ -82,6 +82,7 @@ beforeAll(async () => {
     SLUICE_ADMIN_KEY: `adm_${"Ab1".repeat(10)}`,
     SLUICE_SMTP_URL: `smtp://sluice:${password}@127.0.0.1:${relay.port}`,
     SLUICE_BOUNCE_DOMAIN: "bounces.sluice.test",
+    SLUICE_FEEDBACK_ADDRESSES: "fbl@one.test",
     SLUICE_BOUNCE_PORT: "0"
   })
   bouncePort = bouncePortOf(platform.stderr())
@@ -210,7 +211,23 @@ it("a recipient unsubscribes with one click, and not by a look at the page", asy
   ).toMatchObject({ state: "suppressed" })
 })
 
-it("a complaint pauses an account on probation, and the wrong answer of a relay does not", async () => {
+/** Where the reports of feedback loops have the return path. */
+const places = {
+  "hal@two.test": (path: string) => ({ fields: [`Original-Mail-From: <${path}>`] }),
+  "ivy@two.test": (path: string) => ({ returned: [`Return-Path: <${path}>`] }),
+  "jo@two.test": (path: string) => ({
+    returned: [`Received: from a (envelope-from <${path.toUpperCase()}>)\r\n\tby b`]
+  })
+}
+
+it("[handoff 6] a complaint through a feedback loop counts by the return path that stands in it, and pauses an account on probation", async () => {
+  const loop = "fbl@one.test"
+  const sent = new Map<string, string>()
+  for (const recipient of Object.keys(places)) {
+    const id = await send({ to: recipient })
+    await reaches(id, "sent")
+    sent.set(recipient, id)
+  }
   relay.sabotage.rcptTo = (address) =>
     address === "listed@two.test" ? { code: 550, text: "5.7.1 Your domain is on our list" } : undefined
   const refused = await send({ to: "listed@two.test" })
@@ -222,5 +239,14 @@ it("a complaint pauses an account on probation, and the wrong answer of a relay 
   await reaches(liked, "complained")
   const { body } = await ask("GET", "/v1/send/tenants")
   expect(body).toMatchObject({ trustStage: "sending_paused", pauseReason: "complaint" })
-  await until(async () => (await suppressed()).join() === "bob@two.test,ed@two.test,gil@two.test")
+  for (const [recipient, placeOf] of Object.entries(places)) {
+    const own = returnPathTo(recipient)
+    const madeUp = own.replace(/\+(.)/, (_, first) => `+${first === "a" ? "b" : "a"}`)
+    await report(loop, abuseReport(loop, recipient, placeOf(madeUp)))
+    expect(await stateOf(sent.get(recipient)!)).toBe("sent")
+    await report(loop, abuseReport(loop, recipient, placeOf(own)))
+    await reaches(sent.get(recipient)!, "complained")
+  }
+  const all = ["bob", "ed", "gil", "hal", "ivy", "jo"].map((name) => `${name}@two.test`).join()
+  await until(async () => (await suppressed()).join() === all)
 })
