@@ -43,6 +43,10 @@ const reservedBeginnings = ["content-", "arc-", "resent-", "x-sluice-"] as const
 const isReserved = (name: string): boolean =>
   reservedHeaders.has(name) || reservedBeginnings.some((beginning) => name.startsWith(beginning))
 
+/** A line of a mail has at most 998 octets, and a header is folded at its blanks alone. */
+const maximumHeaderRun = 900
+const longRun = new RegExp(`[\\x21-\\x7e]{${maximumHeaderRun + 1}}`)
+
 export const headersOf = (given: EmailForm["headers"]): Readonly<Record<string, string>> => {
   const entries = Object.entries(given ?? {})
   if (entries.length > maximumHeaders)
@@ -59,6 +63,12 @@ export const headersOf = (given: EmailForm["headers"]): Readonly<Record<string, 
     if (seen.has(lower)) throw fault("headers", name, "Upper and lower case are the same header, given twice")
     if (value.length > maximumHeaderValueLength || !isLine(value))
       throw fault(`headers.${name}`, value, `Expected one line of at most ${maximumHeaderValueLength} characters`)
+    if (longRun.test(value))
+      throw fault(
+        `headers.${name}`,
+        value,
+        `Expected at most ${maximumHeaderRun} characters without a blank between them`
+      )
     seen.add(lower)
   }
   if (seen.has(unsubscribeHeader) && (seen.has("list-unsubscribe") || seen.has("list-unsubscribe-post")))
