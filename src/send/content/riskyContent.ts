@@ -6,6 +6,7 @@ import type { RiskySignal } from "../admissionRules.ts"
 import { belongingTo } from "./linkHosts.ts"
 import { noLinks, scanHtml, scanText } from "./links.ts"
 import { isShortener } from "./shorteners.ts"
+import { shownText } from "./shownText.ts"
 import { isVerificationSubject } from "./verificationSubject.ts"
 
 /** What is looked at of an email. See {@link riskySignalsOf}. */
@@ -25,7 +26,8 @@ export const examineContent = ({
   text
 }: EmailContent): { readonly signals: ReadonlyArray<RiskySignal>; readonly steps: number } => {
   const found = noLinks()
-  scanText(found, subject)
+  const shown = shownText(subject)
+  scanText(found, shown)
   if (typeof html === "string") scanHtml(found, html)
   if (typeof text === "string") scanText(found, text)
   const isOwn = belongingTo(senderDomain)
@@ -33,7 +35,7 @@ export const examineContent = ({
   const signals: Array<RiskySignal> = []
   if (hosts.some((host) => !isOwn(host))) signals.push("foreign_link")
   if (hosts.some((host) => isShortener(host) && !isOwn(host))) signals.push("shortened_link")
-  if (isVerificationSubject(subject)) signals.push("verification_subject")
+  if (isVerificationSubject(shown)) signals.push("verification_subject")
   return { signals, steps: found.steps }
 }
 
