@@ -31,6 +31,13 @@ export const handoff: ReadonlyArray<Variant> = [
     finders: ["handoff.it"]
   },
   {
+    name: "hand-off: a refusal of the account is an attempt",
+    find: 'if (answers.some(({ _tag }) => _tag === "Account"))',
+    replace: "if (answers.length < 0)",
+    sentence: "mail that a relay refuses for its account's sake is forgotten",
+    finders: ["handoff.it"]
+  },
+  {
     name: "hand-off: it goes on after 72 hours",
     find: "tried.length > 0 && isLast(attempt)",
     replace: "tried.length > 0 && attempt < 0",

@@ -138,10 +138,10 @@ export const send: ReadonlyArray<Variant> = [
     finders: ["relay.it"]
   },
   {
-    name: "mailer: a refused sender is the recipient's fault",
-    find: 'error.command === "RCPT TO" || (error.command !== "MAIL FROM" && recipients === 1)',
-    replace: 'error.command !== ""',
-    sentence: "addresses are suppressed because the relay does not like the sender",
+    name: "mailer: a refused sender is the mail's fault",
+    find: 'const stage = error.command === "MAIL FROM" ? "sender" : "recipient"',
+    replace: 'const stage = error.command === "" ? "sender" : "recipient"',
+    sentence: "mail bounces because the relay does not know the account that it is sent with",
     finders: ["relay.it"]
   },
   {
@@ -153,10 +153,45 @@ export const send: ReadonlyArray<Variant> = [
   },
   {
     name: "reports: a delivery that was given up counts as a bounce",
-    find: 'kind: "temporary", suppresses: false, counts: false }',
-    replace: 'kind: "temporary", suppresses: false, counts: true }',
+    find: "kind: answer, suppresses: false, counts: false }",
+    replace: "kind: answer, suppresses: false, counts: true }",
     sentence: "an account is paused for full mailboxes",
     finders: ["feedbackReports.unit"]
+  },
+  {
+    name: "answers: words that nobody knows name a dead address",
+    find: 'isNobody || code === "permanent" || vagueNobodyWords.test(text) ? "permanent" : "reputation"',
+    replace: '"permanent"',
+    sentence: "good addresses are suppressed, and accounts paused, for what a server says of the sender",
+    finders: ["answerClass.unit"]
+  },
+  {
+    name: "answers: what the relay holds against the account is the recipient's",
+    find: 'if (speaker === "recipient") return false return relayingWords.test(text)',
+    replace: 'if (speaker !== "") return false return relayingWords.test(text)',
+    sentence: "a relay that denies relaying bounces every recipient",
+    finders: ["answerClass.unit"]
+  },
+  {
+    name: "reports: a feedback loop's reports name nothing",
+    find: "targets.length > 0 ? targets : targetsIn(",
+    replace: "targets.length >= 0 ? targets : targetsIn(",
+    sentence: "complaints that come through a feedback loop count nowhere",
+    finders: ["roundTrip.e2e"]
+  },
+  {
+    name: "mailer: ends of lines are mended behind the signature",
+    find: "composer.compile().build().then(wireBytes)",
+    replace: "composer.compile().build()",
+    sentence: "a long line is broken on the way, and the signature with it",
+    finders: ["wire.it"]
+  },
+  {
+    name: "content: a subject is judged as it is written",
+    find: "isVerificationSubject(shown)",
+    replace: "isVerificationSubject(subject)",
+    sentence: "an encoded subject hides from the signals of risky content",
+    finders: ["shownText.unit"]
   },
   {
     name: "reports: the listener takes mail for other domains",

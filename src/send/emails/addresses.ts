@@ -24,10 +24,14 @@ export interface Address {
 const atext = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
 const local = `${atext}+(?:\\.${atext}+)*`
 /** A word of a name: letters and signs that need no quotes, or a text in quotes. */
-const word = `(?:(?:${atext}|[^\\x00-\\x7f])+|"(?:[^"\\\\]|\\\\["\\\\])*")`
+const letter = `${atext}|[^\\x00-\\x7f]`
+const quoted = `"(?:[^"\\\\]|\\\\["\\\\])*"`
+const word = `(?:(?:${letter})(?:${letter}|\\.)*|${quoted})`
+/** A dot in a name needs no quotes for any reader (RFC 5322, 4.1, `obs-phrase`). */
+const furtherWord = `(?:(?:${letter}|\\.)+|${quoted})`
 const plainLocal = new RegExp(`^${local}$`)
 const bare = new RegExp(`^(${local})@([^\\s@<>]+)$`)
-const named = new RegExp(`^(${word}(?: +${word})*) *<(${local})@([^\\s@<>]+)>$`, "u")
+const named = new RegExp(`^(${word}(?: +${furtherWord})*) *<(${local})@([^\\s@<>]+)>$`, "u")
 
 /**
  * What no address has: controls and line ends, which would end its header, halves of characters, and marks that turn the direction of writing and so show

@@ -17,6 +17,9 @@ describe("an address", () => {
     ['"Acme, Inc. (Sales)" <a@b.com>', '"Acme, Inc. (Sales)" <a@b.com>', "b.com"],
     ['"a \\"b\\"" <a@b.com>', '"a \\"b\\"" <a@b.com>', "b.com"],
     ["O'Brien <o'brien+1@b.com>", "O'Brien <o'brien+1@b.com>", "b.com"],
+    ["Acme Inc. <a@b.com>", "Acme Inc. <a@b.com>", "b.com"],
+    ["Dr. Ann O'Neil <a@b.com>", "Dr. Ann O'Neil <a@b.com>", "b.com"],
+    ["J.R. Ünal . <a@b.com>", "J.R. Ünal . <a@b.com>", "b.com"],
     ["Ann@ONE.Test", "Ann@one.test", "one.test"],
     ["a@exämple.com", "a@xn--exmple-cua.com", "xn--exmple-cua.com"],
     ["a@ｂ.com", "a@b.com", "b.com"],
@@ -89,7 +92,9 @@ describe("[platform 9.10] an address that is read", () => {
       const read = readAddress(given)
       if (read === undefined) return
       count++
-      const parsed = emailAddresses({ input: given, oneResult: true, strict: true, rfc6532: true })
+      // A dot in a name is of the older grammar, which the parser knows where it is not strict.
+      const strict = isBare || !name.includes(".")
+      const parsed = emailAddresses({ input: given, oneResult: true, strict, rfc6532: true })
       // With `oneResult` it answers the one address.
       const mailbox = parsed as unknown as emailAddresses.ParsedMailbox | null
       expect([given, mailbox?.type, mailbox?.domain]).toEqual([given, "mailbox", read.domain])

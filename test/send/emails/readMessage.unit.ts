@@ -123,6 +123,7 @@ describe("an email", () => {
     ["a header name with a line end", { headers: { "X-A\r\nBcc": "1" } }, "Expected names"],
     ["a header name with a colon", { headers: { "X:A": "1" } }, "Expected names"],
     ["a header value of two lines", { headers: { "X-A": "1\r\nBcc: x@y.com" } }, "'headers.X-A'"],
+    ["a header that no line can hold", { headers: { "X-A": "a".repeat(901) } }, "without a blank between them"],
     ["a header twice", { headers: { "X-A": "1", "x-a": "2" } }, "given twice"],
     [
       "51 headers",
