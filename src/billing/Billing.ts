@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { Engine } from "../engine/Engine.ts"
 import type { InvalidCursor } from "../http/PageCursors.ts"
+import { quote } from "../http/parameters.ts"
 import { retryAfterMillis } from "../http/RequestState.ts"
 import type { Service } from "../platform/model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "../platform/Organizations.ts"
@@ -155,7 +156,7 @@ const make = ({ allowsLoopback, catalogue, publicUrl }: BillingOptions) =>
         if (entry === undefined) {
           const known = [...catalogue.prices.keys()].join(", ")
           return yield* new CheckoutRefused({
-            message: `Unknown price ${JSON.stringify(priceId)}. Expected one of ${known || "none: the catalogue is empty"}.`
+            message: `Unknown price ${quote(priceId)}. Expected one of ${known || "none: the catalogue is empty"}.`
           })
         }
         for (const [field, url] of [

@@ -10,7 +10,7 @@ import { BillingUnavailable, CheckoutRefused, NoSubscription } from "./errors.ts
 import type { BillingReply, StripeInvoice, StripeSubscription, Terms } from "./model.ts"
 import type { PriceCatalogue } from "./prices.ts"
 import { Subscriptions } from "./Subscriptions.ts"
-import { idOf, invoiceOf, subscriptionOf } from "./stripeShapes.ts"
+import { invoiceOf, subscriptionOf } from "./stripeShapes.ts"
 
 /** How long a call to Stripe may take, each of its attempts. */
 const callMillis = 8_000
@@ -43,7 +43,7 @@ export class StripeNotices extends Context.Service<
   StripeNotices,
   {
     /** Takes in a notice of Stripe's: its bytes as they came, and its signature. */
-    readonly take: (body: string, signature: string) => Effect.Effect<void, NoticeForged | Down>
+    readonly take: (body: Buffer, signature: string) => Effect.Effect<void, NoticeForged | Down>
   }
 >()("sluice/billing/StripeNotices") {}
 
@@ -155,6 +155,29 @@ const make = (options: StripeOptions) =>
     return Context.make(BillingProvider, provider).pipe(Context.add(StripeNotices, notices))
   })
 
+/** How old a signature may be: what the package itself takes. */
+const toleranceSeconds = 300
+
+/** What ids of Stripe's look like. Anything else is none of ours, and must reach neither Stripe nor the database. */
+const isId = (text: unknown): text is string => typeof text === "string" && /^[\w-]{1,255}$/.test(text)
+
+/** The object that a notice is about; undefined where it names none. What is signed may be of any kind, and none that is not known here may be refused: Stripe would send it for days. */
+const objectOf = (body: Buffer): { readonly object?: unknown; readonly id?: unknown } | undefined => {
+  try {
+    const notice = JSON.parse(body.toString("utf8")) as { readonly data?: { readonly object?: unknown } | null } | null
+    const object = notice?.data?.object
+    return typeof object === "object" && object !== null ? object : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The id in a field that has it, or the object itself; undefined for anything else. */
+const idIn = (value: unknown): string | undefined => {
+  const id = typeof value === "object" && value !== null ? (value as { readonly id?: unknown }).id : value
+  return isId(id) ? id : undefined
+}
+
 interface Syncing {
   readonly organizationOf: (customer: string | undefined) => Effect.Effect<string | undefined, SqlError.SqlError>
   readonly syncSubscription: (organization: string, id: string) => Effect.Effect<BillingReply, BillingUnavailable>
@@ -164,27 +187,29 @@ interface Syncing {
 const makeNotices = (stripe: Stripe, secret: string, syncing: Syncing) =>
   StripeNotices.of({
     take: Effect.fn("StripeNotices.take")(function* (body, signature) {
-      const notice = yield* Effect.try({
-        try: () => stripe.webhooks.constructEvent(body, signature, secret),
+      // The package makes it with each client.
+      yield* Effect.try({
+        try: () => stripe.webhooks.signature!.verifyHeader(body, signature, secret, toleranceSeconds),
         catch: () => new NoticeForged()
       })
-      // Only the id is used: what the object was then may be over.
-      const { object } = notice.data as { readonly object: { readonly object?: string; readonly id?: string } }
-      const { customer, subscription } = object as {
-        readonly customer?: string | { readonly id: string } | null
-        readonly subscription?: string | { readonly id: string } | null
+      // Only the id is used: what the object was then may be over. A notice of a kind without an object, such as those of Stripe's second API, is about nothing here.
+      const object = objectOf(body)
+      if (object === undefined) return
+      const { customer, parent, subscription } = object as {
+        readonly customer?: unknown
+        readonly subscription?: unknown
+        readonly parent?: { readonly subscription_details?: { readonly subscription?: unknown } | null } | null
       }
-      const organization = yield* syncing.organizationOf(idOf(customer))
+      const organization = yield* syncing.organizationOf(idIn(customer))
       // Another program may use the same account.
-      if (organization === undefined || object.id === undefined) return
+      if (organization === undefined || !isId(object.id)) return
       if (object.object === "subscription") yield* syncing.syncSubscription(organization, object.id)
       if (object.object === "invoice") {
         yield* syncing.syncInvoice(organization, object.id)
-        const { parent } = object as Partial<Stripe.Invoice>
-        const of = idOf(parent?.subscription_details?.subscription)
+        const of = idIn(parent?.subscription_details?.subscription)
         if (of !== undefined) yield* syncing.syncSubscription(organization, of)
       }
-      const of = object.object === "checkout.session" ? idOf(subscription) : undefined
+      const of = object.object === "checkout.session" ? idIn(subscription) : undefined
       if (of !== undefined) yield* syncing.syncSubscription(organization, of)
     })
   })

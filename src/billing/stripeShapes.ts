@@ -3,10 +3,6 @@ import type { Stripe } from "stripe"
 import type { InvoiceStatus, StripeInvoice, StripeSubscription } from "./model.ts"
 import type { PriceCatalogue } from "./prices.ts"
 
-/** The id of an object that may be there whole. */
-export const idOf = (object: string | { readonly id: string } | null | undefined): string | undefined =>
-  typeof object === "string" ? object : (object?.id ?? undefined)
-
 const statusOf = (status: string): StripeSubscription["status"] | undefined => {
   switch (status) {
     case "active":
@@ -46,12 +42,22 @@ export const subscriptionOf = (
   }
 }
 
+/** Hundredths of a unit that has none by ISO 4217, and units that have hundredths: what Stripe keeps to for compatibility. */
+const stripeHundredths = new Set(["isk", "ugx"])
+const stripeUnits = new Set(["mga"])
+
+/** An amount of Stripe's in the minor unit of ISO 4217. */
+export const minorUnitAmount = (amount: number, currency: string): number => {
+  if (stripeHundredths.has(currency)) return Math.round(amount / 100)
+  return stripeUnits.has(currency) ? amount * 100 : amount
+}
+
 const invoiceStatuses: ReadonlySet<string> = new Set(["draft", "open", "paid", "void", "uncollectible"])
 
 /** What an invoice of Stripe's is here. */
 export const invoiceOf = (found: Stripe.Invoice): StripeInvoice => ({
   id: found.id,
-  amount: found.total,
+  amount: minorUnitAmount(found.total, found.currency),
   currency: found.currency,
   status: (invoiceStatuses.has(found.status ?? "") ? found.status : "draft") as InvoiceStatus,
   failed: found.status === "open" && found.attempted,

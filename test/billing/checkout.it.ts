@@ -123,6 +123,18 @@ describe("a subscription", () => {
       .toEqual(types)
   })
 
+  it("[platform 11.4] is of a price of the catalogue, and another one is quoted no longer than it must be", async () => {
+    const tenant = await development().tenant()
+    const answer = await tenant.ask("POST", "/v1/billing/checkout", {
+      priceId: "x".repeat(70_000),
+      successUrl: "https://shop.example/",
+      cancelUrl: "https://shop.example/"
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.body.error.message).toMatch(/^Unknown price "x{64}…"\. Expected one of /)
+    expect(JSON.stringify(answer.body).length).toBeLessThan(1_000)
+  })
+
   it("does not change what an operator has set, until it is to follow again", async () => {
     const tenant = await development().tenant()
     const plans = Effect.map(OrganizationPlans, (service) => service)

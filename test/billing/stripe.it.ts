@@ -61,6 +61,20 @@ const notify = async (type: Stripe.Event["type"], id: string, with_: string = se
   return answer.status
 }
 
+/** Sends bytes with a good signature, unless it says otherwise. */
+const notifyWith = async (
+  payload: string,
+  { method = "POST", signed = true }: { readonly method?: string; readonly signed?: boolean } = {}
+) => {
+  const header = signed ? signer.webhooks.generateTestHeaderString({ payload, secret }) : "t=1,v1=00"
+  const answer = await fetch(`${platform().url}/stripe/webhook`, {
+    method,
+    headers: { "content-type": "application/json", "stripe-signature": header },
+    ...(method === "GET" ? {} : { body: payload })
+  })
+  return { status: answer.status, allow: answer.headers.get("allow"), body: await answer.text() }
+}
+
 let made = 0
 
 /** A tenant that Stripe knows as a customer. */
@@ -152,6 +166,43 @@ describe("a notice of Stripe's", () => {
     await expect
       .poll(() => typesOf(tenant, "subscription.*"), { timeout: patienceMillis })
       .toEqual(["subscription.created"])
+  })
+
+  it.each([
+    "{}",
+    "null",
+    "[]",
+    "1",
+    "no JSON",
+    '{"data":null}',
+    '{"data":{}}',
+    '{"data":{"object":null}}',
+    '{"data":{"object":"sub_1"}}',
+    '{"data":{"object":{}}}',
+    '{"data":{"object":{"object":"invoice","id":7,"customer":7}}}',
+    '{"data":{"object":{"object":"invoice","id":"in_\\u0000","customer":"cus_\\ud800"}}}',
+    '{"object":"v2.core.event","id":"evt_1","type":"v1.billing.meter.error_report_triggered","related_object":{"id":"mtr_1"}}'
+  ])("[platform 11.10] that is signed and names nothing of ours is passed over: %s", async (payload) => {
+    expect(await notifyWith(payload)).toEqual({ status: 200, allow: null, body: '{"received":true}' })
+    expect((await notifyWith(payload, { signed: false })).status).toBe(400)
+  })
+
+  it("[platform 11.10] that names something else than an id of a customer's object is passed over", async () => {
+    const { customer: of } = await customer()
+    for (const object of [
+      { object: "invoice", id: { a: 1 }, customer: of },
+      { object: "invoice", id: "../v1/customers", customer: of },
+      { object: "checkout.session", id: "cs_1", customer: of, subscription: 7 },
+      { object: "balance", id: "b_1", customer: { id: of } }
+    ])
+      expect((await notifyWith(JSON.stringify({ data: { object } }))).status).toBe(200)
+  })
+
+  it("[platform 11.10] that is too large is 413, and its address takes nothing but POST", async () => {
+    const large = await notifyWith(JSON.stringify({ text: "a".repeat(300_000) }))
+    expect([large.status, JSON.parse(large.body).error.code]).toEqual([413, "payload_too_large"])
+    const got = await notifyWith("", { method: "GET" })
+    expect([got.status, got.allow, JSON.parse(got.body).error.code]).toEqual([405, "POST", "method_not_allowed"])
   })
 
   it("that is not signed, or with another secret, is refused", async () => {

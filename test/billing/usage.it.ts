@@ -202,6 +202,13 @@ describe("old figures", () => {
       400,
       `Invalid parameter 'period': "${monthName(-37)}". Figures are kept since ${monthName(-36)}.`
     ])
+    for (const month of [monthName(1), "9999-12"]) {
+      const early = await ask(month)
+      expect([early.status, early.body.error.message]).toEqual([
+        400,
+        `Invalid parameter 'period': "${month}". The period has not begun.`
+      ])
+    }
   })
 })
 

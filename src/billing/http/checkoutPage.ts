@@ -107,5 +107,6 @@ const layer = HttpRouter.use((router) =>
 /** The page, for the listener of the public API. */
 export const checkoutPage: Effect.Effect<Page, never, BuiltInCheckouts> = Effect.map(BuiltInCheckouts, (checkouts) => ({
   path: `${checkoutPath}/:id`,
+  methods: ["GET", "POST"] as const,
   layer: layer.pipe(Layer.provide(Layer.succeed(BuiltInCheckouts, checkouts)))
 }))

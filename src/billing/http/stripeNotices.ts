@@ -24,7 +24,8 @@ const layer = HttpRouter.use((router) =>
     const notices = yield* StripeNotices
     const take = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const body = yield* request.text
+      // The bytes as they came, whatever they are: what is not signed is nobody's business.
+      const body = Buffer.from(yield* request.arrayBuffer)
       yield* notices.take(body, request.headers["stripe-signature"] ?? "")
       return HttpServerResponse.jsonUnsafe({ received: true })
     }).pipe(Effect.timeout(noticeTimeoutMillis))
@@ -34,7 +35,10 @@ const layer = HttpRouter.use((router) =>
       Effect.catch(take, (error) =>
         error._tag === "NoticeForged"
           ? Effect.succeed(forged)
-          : Effect.as(Effect.logWarning("A notice of Stripe's could not be taken in", error), away)
+          : // Too large, or it did not come whole: the edge has answers for both.
+            error._tag === "HttpServerError"
+            ? Effect.die(error)
+            : Effect.as(Effect.logWarning("A notice of Stripe's could not be taken in", error), away)
       )
     )
   })
@@ -46,5 +50,11 @@ export const stripeNotices: Effect.Effect<ReadonlyArray<Page>> = Effect.map(
   (found) =>
     found._tag === "None"
       ? []
-      : [{ path: stripeNoticesPath, layer: layer.pipe(Layer.provide(Layer.succeed(StripeNotices, found.value))) }]
+      : [
+          {
+            path: stripeNoticesPath,
+            methods: ["POST" as const],
+            layer: layer.pipe(Layer.provide(Layer.succeed(StripeNotices, found.value)))
+          }
+        ]
 )

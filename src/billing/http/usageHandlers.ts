@@ -27,7 +27,9 @@ const periodOf = Effect.fnUntraced(function* (text: string) {
       ? "Expected current, or a month such as 2026-07."
       : period.start < since
         ? `Figures are kept since ${iso(since).slice(0, "2026-07".length)}.`
-        : undefined
+        : period.start > now
+          ? "The period has not begun."
+          : undefined
   return period === undefined || problem !== undefined
     ? yield* EnvelopeInvalidRequest.of(`Invalid parameter 'period': ${quote(text)}. ${problem}`)
     : period

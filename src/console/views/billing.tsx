@@ -1,13 +1,11 @@
 /** What is subscribed, what was used, and what was invoiced. */
 import { get, post } from "../api.ts"
 import { useLoad, usePages } from "../loading.ts"
+import { money } from "../money.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Facts, Fault, Head, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
-
-const money = (amount: number, currency: string): string =>
-  new Intl.NumberFormat("en", { style: "currency", currency: currency.toUpperCase() }).format(amount / 100)
 
 const Plan = () => {
   const { data, error, reload } = useLoad(() => get("/v1/billing/subscription"), [])
