@@ -105,7 +105,7 @@ const rotate = HttpApiEndpoint.post("rotate", "/v1/keys/:id/rotate", {
 const revoke = HttpApiEndpoint.delete("revoke", "/v1/keys/:id", {
   params: { id },
   success: ApiKey,
-  error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+  error: [EnvelopeInvalidRequest, EnvelopeForbidden, EnvelopeNotFound, EnvelopeUnavailable]
 }).annotateMerge(
   OpenApi.annotations({ summary: "Revoke a key", description: "It stops working on every node within a second." })
 )

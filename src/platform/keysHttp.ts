@@ -1,5 +1,5 @@
 /**
- * Handlers of an organization's own keys (docs/platform.md, 2.10). No key makes or rotates one that may do more than it may itself. Needs `ApiKeys`, `IdempotentRequests` and `SqlClient`; the
+ * Handlers of an organization's own keys (docs/platform.md, 2.10). No key makes, rotates or revokes one that may do more than it may itself. Needs `ApiKeys`, `IdempotentRequests` and `SqlClient`; the
  * access middleware gives the principal.
  */
 import { Clock, Effect } from "effect"
@@ -37,8 +37,13 @@ export const lackOf = (principal: Principal, { scopes, services }: Rights): stri
   return scope === undefined ? undefined : `the scope ${scope}`
 }
 
-const beyond = (lack: string) =>
-  EnvelopeForbidden.of(`A key cannot give what it does not have itself: this one lacks ${lack}.`)
+/** Refuses a key with rights that the one who asks lacks: it neither makes nor ends such a one. */
+const allowed = (principal: Principal, rights: Rights): Effect.Effect<void, EnvelopeForbidden> => {
+  const lack = lackOf(principal, rights)
+  return lack === undefined
+    ? Effect.void
+    : EnvelopeForbidden.of(`A key cannot give or take what it does not have itself: this one lacks ${lack}.`)
+}
 
 /** The end of a new key, in Unix milliseconds: at most that of the key that makes it; null for none. */
 const endOf = (principal: Principal, wanted: number | null | undefined, now: number) => {
@@ -114,8 +119,6 @@ const makeMaking = Effect.gen(function* () {
       principal: Principal,
       payload: Rights & { readonly name?: string | null; readonly expiresAt?: number | null }
     ): Effect.fn.Return<Created, Refused | SqlError.SqlError> {
-      const lack = lackOf(principal, payload)
-      if (lack !== undefined) return yield* beyond(lack)
       const expiresAtMillis = yield* endOf(principal, payload.expiresAt, yield* Clock.currentTimeMillis)
       const { name = null, scopes, services } = payload
       return yield* made(principal, { name, mode: principal.mode, services, scopes, expiresAtMillis })
@@ -127,8 +130,6 @@ const makeMaking = Effect.gen(function* () {
       overlapSeconds: number
     ): Effect.fn.Return<Created, Refused | SqlError.SqlError> {
       const old = yield* apiKeys.get(principal.organizationId, principal.mode, id)
-      const lack = lackOf(principal, old)
-      if (lack !== undefined) return yield* beyond(lack)
       const now = yield* Clock.currentTimeMillis
       if (!old.active || (old.expiresAt !== null && old.expiresAt <= now))
         return yield* EnvelopeStateConflict.of("The key has ended, and has no successor.")
@@ -151,6 +152,13 @@ export const layerKeys = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const apiKeys = yield* ApiKeys
     const { create, once, rotate } = yield* makeMaking
+    /** Does something with a key of the organization's, where it may do nothing that the one who asks may not. */
+    const within = <A, E, R>(id: string, act: (principal: Principal) => Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        const principal = yield* CurrentPrincipal
+        yield* allowed(principal, yield* apiKeys.get(principal.organizationId, principal.mode, id))
+        return yield* act(principal)
+      })
     return handlers.handleAll({
       list: ({ query: { cursor, limit = defaultCursorPageSize } }) =>
         Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) =>
@@ -160,11 +168,15 @@ export const layerKeys = HttpApiBuilder.group(
         Effect.flatMap(
           CurrentPrincipal,
           (principal) =>
-            once(principal, headers["idempotency-key"], { operation: "key", ...payload }, create(principal, payload))
+            // Before a repeat too: its answer has the text of the key.
+            Effect.andThen(
+              allowed(principal, payload),
+              once(principal, headers["idempotency-key"], { operation: "key", ...payload }, create(principal, payload))
+            )
           // None is looked for.
         ).pipe(available, Effect.catchTag("ApiKeyNotFound", Effect.die)),
       rotate: ({ headers, params: { id }, payload: { overlapSeconds = defaultOverlapSeconds } }) =>
-        Effect.flatMap(CurrentPrincipal, (principal) =>
+        within(id, (principal) =>
           once(
             principal,
             headers["idempotency-key"],
@@ -173,9 +185,7 @@ export const layerKeys = HttpApiBuilder.group(
           )
         ).pipe(available, Effect.catchTag("ApiKeyNotFound", notFound)),
       revoke: ({ params: { id } }) =>
-        Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) =>
-          Effect.andThen(apiKeys.get(organizationId, mode, id), apiKeys.revoke(id))
-        ).pipe(available, Effect.catchTag("ApiKeyNotFound", notFound))
+        within(id, () => apiKeys.revoke(id)).pipe(available, Effect.catchTag("ApiKeyNotFound", notFound))
     })
   })
 )

@@ -72,6 +72,33 @@ describe("a key", () => {
     expect((await ask("POST", `/v1/keys/${whole.id}/rotate`, {})).status).toBe(403)
   })
 
+  it("[platform 2.10] never ends one that may do more than it may itself, nor is shown its text by a repeat", async () => {
+    const tenant = await platform().tenant()
+    const ask = await tenant.askAs({ services: ["telco"], scopes: [manage] })
+    const turn = { "idempotency-key": "turn" }
+    for (const more of [
+      { services: [], scopes: ["*"] },
+      { services: [], scopes: ["platform:billing:read"] },
+      { services: ["send"], scopes: [] }
+    ]) {
+      const { id } = await made(tenant, more)
+      const revoked = await ask("DELETE", `/v1/keys/${id}`)
+      expect([revoked.status, revoked.body.error?.code], JSON.stringify(more)).toEqual([403, "forbidden"])
+      const rotated = await tenant.ask("POST", `/v1/keys/${id}/rotate`, {}, turn)
+      if (rotated.status === 201) {
+        expect((await ask("POST", `/v1/keys/${id}/rotate`, {}, turn)).status).toBe(403)
+        expect((await ask("DELETE", `/v1/keys/${rotated.body.id}`)).status).toBe(403)
+      }
+      expect((await tenant.ask("DELETE", `/v1/keys/${id}`)).body.active).toBe(false)
+    }
+    const headers = { "idempotency-key": "made" }
+    const whole = { services: [], scopes: ["platform:billing:read"] }
+    expect((await tenant.ask("POST", "/v1/keys", whole, headers)).status).toBe(201)
+    expect((await ask("POST", "/v1/keys", whole, headers)).status).toBe(403)
+    const within = await made({ ask }, { services: ["telco"], scopes: [] })
+    expect((await ask("DELETE", `/v1/keys/${within.id}`)).status).toBe(200)
+  })
+
   it("[platform 2.6] is of the mode of the key that makes it, and the other mode knows nothing of it", async () => {
     const tenant = await platform().tenant()
     const ask = await tenant.askAs({ mode: "test" })

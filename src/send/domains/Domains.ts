@@ -11,6 +11,7 @@ import type { AskError } from "../../engine/errors.ts"
 import type { IdempotencyConflict, IdempotentRequest } from "../../http/idempotency.ts"
 import { Organizations } from "../../platform/Organizations.ts"
 import { type SenderRejection, SendSender, senderKey, senderName } from "../actors/index.ts"
+import type { Tier } from "../limits.ts"
 import { RiskSignals } from "../risk/index.ts"
 import { makeAdding, type NewDomain, newSelector } from "./adding.ts"
 import { DomainChecks } from "./DomainChecks.ts"
@@ -24,6 +25,7 @@ import {
   verificationRefused
 } from "./errors.ts"
 import { firstCheckMillis, keysAtOnce, keysOfOrganization } from "./limits.ts"
+import { listedTiers } from "./listedTiers.ts"
 import type { Account, Domain } from "./model.ts"
 import { type NextKey, nextKeyRows } from "./nextKeys.ts"
 import { domainRows } from "./rows.ts"
@@ -63,6 +65,8 @@ export class Domains extends Context.Service<
       beyond: { readonly at: number; readonly id: string; readonly isNewer: boolean } | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Domain>, SqlError.SqlError>
+    /** The tier of each, in order; null of one whose owner cannot be reached now. */
+    readonly tiers: (domains: ReadonlyArray<Domain>) => Effect.Effect<ReadonlyArray<Tier | null>>
     readonly find: (account: Account, id: string) => Effect.Effect<Domain, DomainNotFound | SqlError.SqlError>
     readonly get: (
       account: Account,
@@ -179,6 +183,7 @@ const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
       return { view: yield* viewOf(domain), isReplayed }
     }),
     page: Effect.fn("Domains.page")(rows.page),
+    tiers: Effect.fn("Domains.tiers")((domains) => listedTiers(engine, domains.map(targetOf))),
     find: Effect.fn("Domains.find")(find),
     get: Effect.fn("Domains.get")((account, id) => Effect.flatMap(find(account, id), viewOf)),
     verify: Effect.fn("Domains.verify")(function* (account, id) {

@@ -10,6 +10,7 @@ import { Domains, type DomainView } from "../domains/Domains.ts"
 import { type Domain, statusOf } from "../domains/model.ts"
 import { nextKeyRecord, shownRecords } from "../domains/records.ts"
 import type { SenderStanding } from "../domains/standing.ts"
+import type { Tier } from "../limits.ts"
 import { currentAccount } from "./account.ts"
 import { SendDomainsApi } from "./domainsApi.ts"
 import { answerPage } from "./pages.ts"
@@ -24,6 +25,9 @@ const listed = (domain: Domain) => ({
   created_at: iso(domain.createdAt),
   region: domain.region
 })
+
+const withTiers = (domains: ReadonlyArray<Domain>, tiers: ReadonlyArray<Tier | null>) =>
+  domains.map((one, at) => ({ ...listed(one), tier: tiers[at] ?? null }))
 
 /** A standing as it is answered. */
 export const shownStanding = ({ nextTier, ...standing }: SenderStanding) => ({
@@ -112,7 +116,7 @@ export const layerSendDomains = HttpApiBuilder.group(
             page: (beyond, limit) => domains.page(account, beyond, limit),
             at: ({ createdAt, id }) => ({ at: createdAt, id })
           })
-          return { object: "list" as const, ...page, data: page.data.map(listed) }
+          return { object: "list" as const, ...page, data: withTiers(page.data, yield* domains.tiers(page.data)) }
         }).pipe(paged, available),
 
       get: ({ params }) =>

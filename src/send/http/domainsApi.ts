@@ -84,7 +84,14 @@ export const SendDomain = Schema.Struct({
   ...standing
 }).annotate({ identifier: "SendDomain" })
 
-const ListedDomain = Schema.Struct(listed).annotate({ identifier: "ListedSendDomain" })
+/** The tier as lists have it. */
+export const listedTier = {
+  tier: Schema.NullOr(Schema.Literals(tiers)).annotate({
+    description: "Null while what counts its emails cannot be reached"
+  })
+}
+
+const ListedDomain = Schema.Struct({ ...listed, ...listedTier }).annotate({ identifier: "ListedSendDomain" })
 
 const domainName = Schema.String.annotate({
   description: "The domain, and no subdomain of it",

@@ -96,7 +96,9 @@ export const layerSendSenders = HttpApiBuilder.group(
             page: (beyond, limit) => senders.page(account, beyond, limit),
             at: ({ createdAt, id }) => ({ at: createdAt, id })
           })
-          return { object: "list" as const, ...page, data: page.data.map(listed) }
+          const tiers = yield* senders.tiers(page.data)
+          const data = page.data.map((one, at) => ({ ...listed(one), tier: tiers[at] ?? null }))
+          return { object: "list" as const, ...page, data }
         }).pipe(paged, available),
 
       get: ({ params }) =>

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"
 import { senderStatuses } from "../senders/model.ts"
-import { idempotent, idParameter, once, standing } from "./domainsApi.ts"
+import { idempotent, idParameter, listedTier, once, standing } from "./domainsApi.ts"
 import { pageOf, pageQuery } from "./pages.ts"
 import {
   SendConflict,
@@ -27,7 +27,7 @@ const listed = {
   verified_at: Schema.NullOr(Timestamp)
 }
 
-const ListedSender = Schema.Struct(listed).annotate({ identifier: "ListedSendSender" })
+const ListedSender = Schema.Struct({ ...listed, ...listedTier }).annotate({ identifier: "ListedSendSender" })
 
 export const SendSenderShown = Schema.Struct({ object: Schema.Literal("sender"), ...listed, ...standing }).annotate({
   identifier: "SendSender"

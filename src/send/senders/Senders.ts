@@ -9,9 +9,10 @@ import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
 import { type SenderRejection, SendSender, senderKey, senderName } from "../actors/index.ts"
+import { listedTiers } from "../domains/listedTiers.ts"
 import type { Account } from "../domains/model.ts"
 import { type SenderStanding, standingOf } from "../domains/standing.ts"
-import { maximumSenders } from "../limits.ts"
+import { maximumSenders, type Tier } from "../limits.ts"
 import { linkMillis, mailPauseMillis, tokenLength } from "./limits.ts"
 import { normalizedAddress, type SingleSender } from "./model.ts"
 import { senderRows } from "./rows.ts"
@@ -78,6 +79,8 @@ export class Senders extends Context.Service<
       beyond: { readonly at: number; readonly id: string; readonly isNewer: boolean } | undefined,
       limit: number
     ) => Effect.Effect<ReadonlyArray<SingleSender>, SqlError.SqlError>
+    /** The tier of each, in order; null of one whose owner cannot be reached now. */
+    readonly tiers: (senders: ReadonlyArray<SingleSender>) => Effect.Effect<ReadonlyArray<Tier | null>>
     readonly find: (account: Account, id: string) => Effect.Effect<SingleSender, SenderNotFound | SqlError.SqlError>
     readonly get: (
       account: Account,
@@ -224,6 +227,7 @@ const make = Effect.fnUntraced(function* (options: SendersOptions) {
       const { isReplayed, sender } = yield* create(account, email, request)
       return { view: yield* viewOf(sender), isReplayed }
     }),
+    tiers: Effect.fn("Senders.tiers")((senders) => listedTiers(engine, senders.map(targetOf))),
     page: Effect.fn("Senders.page")(rows.page),
     find: Effect.fn("Senders.find")(find),
     get: Effect.fn("Senders.get")((account, id) => Effect.flatMap(find(account, id), viewOf)),

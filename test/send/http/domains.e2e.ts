@@ -144,7 +144,7 @@ describe("a domain", () => {
     expect((await test("GET", "/v1/send/domains")).body).toMatchObject({
       object: "list",
       has_more: false,
-      data: [{ id: body.id, name: "anything.example", status: "verified", region: "eu-west-1" }]
+      data: [{ id: body.id, name: "anything.example", status: "verified", region: "eu-west-1", tier: "new" }]
     })
   })
 

@@ -129,23 +129,23 @@ const errorOf = ({
 describe("the resend package is told by name", () => {
   it("that its key is unknown", async () => {
     const told = await clientOf("sk_live_0123456789abcdef012345").emails.send(mail)
-    expect(errorOf(told)).toMatchObject({ name: "unauthorized", statusCode: 401 })
+    expect(errorOf(told)).toMatchObject({ name: "invalid_api_key", statusCode: 401 })
   })
 
   it("that its key lacks the service", async () => {
     const { newKey } = await account()
     const told = await clientOf(await newKey({ services: [] })).emails.send(mail)
-    expect(errorOf(told)).toMatchObject({ name: "forbidden", statusCode: 403 })
+    expect(errorOf(told)).toMatchObject({ name: "restricted_api_key", statusCode: 403 })
   })
 
   it("that a request is malformed", async () => {
     const { resend } = await account()
     expect(errorOf(await resend.emails.send({ ...mail, to: "nobody" }))).toMatchObject({
-      name: "invalid_request",
+      name: "validation_error",
       statusCode: 400
     })
     expect(errorOf(await resend.batch.send([mail], { batchValidation: "permissive" }))).toMatchObject({
-      name: "invalid_request",
+      name: "validation_error",
       statusCode: 400
     })
   })
@@ -158,13 +158,13 @@ describe("the resend package is told by name", () => {
       return resend.emails.send(mail)
     })
     const told = errorOf(over)
-    expect(told).toMatchObject({ name: "rate_limited", statusCode: 429 })
+    expect(told).toMatchObject({ name: "rate_limit_exceeded", statusCode: 429 })
     expect(Number(told.headers?.["retry-after"])).toBeGreaterThan(0)
   })
 
   it("that the sender is not verified", async () => {
     const { resend } = await account({ verified: false })
-    expect(errorOf(await resend.emails.send(mail))).toMatchObject({ name: "sender_not_verified", statusCode: 403 })
+    expect(errorOf(await resend.emails.send(mail))).toMatchObject({ name: "validation_error", statusCode: 403 })
   })
 
   it("that sending is paused", async () => {
@@ -172,14 +172,14 @@ describe("the resend package is told by name", () => {
     const risky = { subject: "Verify your account", text: "https://bit.ly/3x" }
     await sent(risky)
     await sent(risky)
-    expect(errorOf(await resend.emails.send(mail))).toMatchObject({ name: "sending_paused", statusCode: 403 })
+    expect(errorOf(await resend.emails.send(mail))).toMatchObject({ name: "invalid_access", statusCode: 403 })
   })
 
   it("that the month is used up", async () => {
     const { limits, resend } = await account()
     await limits({ emailsPerMonth: 1 })
     expect(errorOf(await resend.batch.send([mail, mail]))).toMatchObject({
-      name: "monthly_limit_reached",
+      name: "monthly_quota_exceeded",
       statusCode: 429,
       error: { limit: 1, used: 0, resetsAt: expect.any(String), upgradeUrl: expect.any(String) }
     })
@@ -189,7 +189,7 @@ describe("the resend package is told by name", () => {
     const { resend } = await account()
     const told = errorOf(await resend.batch.send(Array.from({ length: 51 }, () => mail)))
     expect(told).toMatchObject({
-      name: "probation_limit_reached",
+      name: "daily_quota_exceeded",
       statusCode: 429,
       error: { limit: 50, window: "hour", metric: "sends", resetsAt: expect.any(String) }
     })
@@ -199,7 +199,7 @@ describe("the resend package is told by name", () => {
     const { resend } = await account()
     await resend.emails.send(mail, { idempotencyKey: "k" })
     const told = await resend.emails.send({ ...mail, subject: "Other" }, { idempotencyKey: "k" })
-    expect(errorOf(told)).toMatchObject({ name: "idempotency_conflict", statusCode: 409 })
+    expect(errorOf(told)).toMatchObject({ name: "invalid_idempotent_request", statusCode: 409 })
   })
 
   it("that there is no such email, and that one can no longer be changed", async () => {
@@ -207,10 +207,10 @@ describe("the resend package is told by name", () => {
     expect(errorOf(await resend.emails.get("em_0"))).toMatchObject({ name: "not_found", statusCode: 404 })
     const id = await sent()
     expect(errorOf(await resend.emails.update({ id, scheduledAt: inAnHour() }))).toMatchObject({
-      name: "conflict",
+      name: "validation_error",
       statusCode: 409
     })
     dataOf(await resend.emails.cancel(id))
-    expect(errorOf(await resend.emails.cancel(id))).toMatchObject({ name: "conflict", statusCode: 409 })
+    expect(errorOf(await resend.emails.cancel(id))).toMatchObject({ name: "validation_error", statusCode: 409 })
   })
 })
