@@ -2,8 +2,8 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Engine } from "../../engine/Engine.ts"
-import { SendSender } from "../actors/index.ts"
-import { partsOfSender } from "../actors/names.ts"
+import { SendEmail, SendSender } from "../actors/index.ts"
+import { partsOfSender, senderKey } from "../actors/names.ts"
 import { capOf } from "../actors/senderRules.ts"
 import { heldUntil } from "../holdRules.ts"
 import type { holdReasons, ShownState } from "./forms.ts"
@@ -17,27 +17,58 @@ export interface EmailHold {
   readonly until: number | null
 }
 
+/** Emails whose actors are asked together. */
+const asksAtOnce = 16
+
 interface Means {
   readonly engine: Engine["Service"]
   readonly sql: SqlClient.SqlClient
 }
 
+interface Waiting {
+  readonly id: string
+  /** The key of the sender's actor. */
+  readonly sender: string
+  readonly place: number
+}
+
+/** Where held emails stand, by their rows, and by their actors where a row is not there yet: it follows a moment later, and a read after one's own write must see it. */
+const waitingOf = Effect.fnUntraced(function* (
+  { engine, sql }: Means,
+  organization: string,
+  ids: ReadonlyArray<string>
+): Effect.fn.Return<ReadonlyArray<Waiting>, SqlError.SqlError> {
+  const rows = yield* sql<Waiting>`
+    select email_id as id, sender, place from send_waiting
+    where organization_id = ${organization} and email_id = any(${ids}::text[]) and place is not null`
+  const found = new Set(rows.map(({ id }) => id))
+  const others = yield* Effect.forEach(
+    ids.filter((id) => !found.has(id)),
+    (id) =>
+      Effect.map(Effect.option(engine.state(SendEmail, { organization, key: id })), (email): ReadonlyArray<Waiting> => {
+        if (email._tag === "None" || email.value.state !== "held" || email.value.place === null) return []
+        const { mode, place, sender } = email.value
+        return [{ id, place, sender: senderKey(mode, sender) }]
+      }),
+    { concurrency: asksAtOnce }
+  )
+  return [...rows, ...others.flat()]
+})
+
 /** Of the emails that are held, those whose sender can say. */
 export const holdsOf = Effect.fnUntraced(function* (
-  { engine, sql }: Means,
+  means: Means,
   { organizationId }: EmailOwner,
   emails: ReadonlyArray<{ readonly id: string; readonly state: ShownState }>
 ): Effect.fn.Return<ReadonlyMap<string, EmailHold>, SqlError.SqlError> {
   const ids = emails.filter(({ state }) => state === "held").map(({ id }) => id)
   if (ids.length === 0) return new Map()
-  const rows = yield* sql<{ readonly id: string; readonly sender: string; readonly place: number }>`
-    select email_id as id, sender, place from send_waiting
-    where organization_id = ${organizationId} and email_id = any(${ids}::text[]) and place is not null`
+  const rows = yield* waitingOf(means, organizationId, ids)
   const now = yield* Clock.currentTimeMillis
   const holds = new Map<string, EmailHold>()
   for (const key of new Set(rows.map(({ sender }) => sender))) {
     // Another process may have the sender: then the list goes without.
-    const state = yield* Effect.option(engine.state(SendSender, { organization: organizationId, key }))
+    const state = yield* Effect.option(means.engine.state(SendSender, { organization: organizationId, key }))
     if (state._tag === "None") continue
     const cap = capOf(state.value)
     for (const { id, place, sender } of rows) {

@@ -4,8 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import type { Principal } from "../../platform/model.ts"
-import type { AccountStanding, Cap } from "../tenants/standing.ts"
-import { Tenants } from "../tenants/Tenants.ts"
+import type { Cap } from "../tenants/standing.ts"
+import { type TenantShown, Tenants } from "../tenants/Tenants.ts"
 import { available, SendForbidden } from "./sendErrors.ts"
 import { SendTenantsApi } from "./tenantsApi.ts"
 
@@ -17,9 +17,9 @@ const shownCap = ({ limit, resetsAt, used }: Cap) => ({
   resetsAt: resetsAt === null ? null : iso(resetsAt)
 })
 
-const shown = ({ mode, sendPlan }: Principal, { month, probation, senders, trust }: AccountStanding) => ({
+const shown = ({ mode }: Principal, { month, plan, probation, senders, trust }: TenantShown) => ({
   mode,
-  plan: sendPlan,
+  plan,
   trustStage: trust.trustStage,
   ...(trust.probationEndsAt === undefined ? {} : { probationEndsAt: iso(trust.probationEndsAt) }),
   ...(trust.pausedAt === undefined ? {} : { pausedAt: iso(trust.pausedAt) }),

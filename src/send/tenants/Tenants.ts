@@ -3,6 +3,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
+import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { type OrganizationNotFound, Organizations } from "../../platform/Organizations.ts"
 import { SendAccount, type SendAccountCommand, type SendAccountRejection } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
@@ -12,17 +13,21 @@ import { type AccountStanding, accountStandingOf } from "./standing.ts"
 
 export type TenantError = AskError | OrganizationNotFound | SqlError.SqlError
 
+export interface TenantShown extends AccountStanding {
+  readonly plan: SendPlan
+}
+
 export class Tenants extends Context.Service<
   Tenants,
   {
-    /** Where the account stands. Its probation begins, if nothing has begun it yet. */
-    readonly get: (account: Account, plan: SendPlan) => Effect.Effect<AccountStanding, TenantError>
+    /** Where the account stands, by the plan that is in force now. Its probation begins, if nothing has begun it yet. `known` is the plan as the caller last heard of it. */
+    readonly get: (account: Account, known: SendPlan) => Effect.Effect<TenantShown, TenantError>
     /**
      * What changed the account's stage, risk and limits, and what its last pause rests on; in order, the newest 500. The newest may come a moment late.
      */
     readonly facts: (account: Account) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
     /** Starts the organization's test account anew. */
-    readonly reset: (organizationId: string, plan: SendPlan) => Effect.Effect<AccountStanding, TenantError>
+    readonly reset: (organizationId: string, known: SendPlan) => Effect.Effect<TenantShown, TenantError>
   }
 >()("sluice/send/Tenants") {
   static readonly layer: Layer.Layer<Tenants, never, Engine | Organizations | SqlClient.SqlClient> = Layer.effect(
@@ -49,6 +54,13 @@ const make = Effect.gen(function* () {
     return accountStandingOf(state, plan, yield* Clock.currentTimeMillis)
   })
 
+  /** What a key knows of the plan follows a change by a moment; the organization's actor has it at once. It knows none of one from a version without an engine. */
+  const planOf = ({ organizationId }: Account, known: SendPlan) =>
+    Effect.map(
+      engine.state(OrganizationActor, { organization: organizationId }),
+      ({ sendPlan }): SendPlan => sendPlan ?? known
+    )
+
   const begin = Effect.fnUntraced(function* (account: Account) {
     const { trust } = yield* engine.state(SendAccount, targetOf(account))
     if (trust.since !== null) return
@@ -57,15 +69,20 @@ const make = Effect.gen(function* () {
   })
 
   return Tenants.of({
-    get: Effect.fn("Tenants.get")((account, plan) => Effect.andThen(begin(account), standing(account, plan))),
+    get: Effect.fn("Tenants.get")(function* (account, known) {
+      yield* begin(account)
+      const plan = yield* planOf(account, known)
+      return { plan, ...(yield* standing(account, plan)) }
+    }),
     facts: Effect.fn("Tenants.facts")(({ mode, organizationId }) =>
       readFacts(sql, { mode, organization: { id: organizationId } })
     ),
-    reset: Effect.fn("Tenants.reset")(function* (organizationId, plan) {
+    reset: Effect.fn("Tenants.reset")(function* (organizationId, known) {
       const account = { organizationId, mode: "test" } as const
       const { risk } = yield* organizations.get(organizationId)
       yield* tell(account, { _tag: "Reset", risk })
-      return yield* standing(account, plan)
+      const plan = yield* planOf(account, known)
+      return { plan, ...(yield* standing(account, plan)) }
     })
   })
 })

@@ -2,7 +2,8 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { Engine } from "../../../src/engine/Engine.ts"
-import { SendAccount, SendSender, senderKey } from "../../../src/send/index.ts"
+import { OrganizationActor } from "../../../src/platform/OrganizationActor.ts"
+import { SendAccount, SendLimits, SendSender, senderKey } from "../../../src/send/index.ts"
 import type { Answer } from "../../support/api.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { type Tenant, useSendPlatform } from "./sendersPlatform.ts"
@@ -64,6 +65,41 @@ describe("an account", () => {
     const used = Object.values(caps as Record<string, { readonly used: number }>).map((cap) => cap.used)
     expect(used).toEqual([3, 3, 3, 2, 1])
     expect((await tenantOf(live)).caps.emailsPerMonth.used).toBe(0)
+  })
+
+  it("[platform 9.16] shows a change of its plan to the next read", async () => {
+    const { live, organization } = await platform().tenant()
+    await tenantOf(live)
+    for (const sendPlan of ["pro", "enterprise", "hobby", "pro", "hobby"] as const) {
+      const change = { _tag: "SetPlans", sendPlan, by: "operator" } as const
+      await platform().run(Effect.flatMap(Engine, (engine) => engine.ask(OrganizationActor, { organization }, change)))
+      const { caps, plan } = await tenantOf(live)
+      const limit = SendLimits.emailsPerMonthByPlan[sendPlan]
+      expect([plan, caps.emailsPerMonth.limit]).toEqual([sendPlan, limit === "unlimited" ? null : limit])
+    }
+  })
+
+  it("[platform 9.11] that is paused by an email shows at once why that is held", async () => {
+    const mail = {
+      from: "ann@risky.example",
+      to: "bob@a.example",
+      subject: "Verify your account",
+      text: "https://bit.ly/3x"
+    }
+    const reasons = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const { test } = await platform().tenant()
+        await test("POST", "/v1/send/domains", { name: "risky.example" })
+        for (;;) {
+          const { body, status } = await test("POST", "/v1/send/emails", mail)
+          expect(status).toBe(202)
+          if (body.state !== "held") continue
+          const { held, state } = (await test("GET", `/v1/send/emails/${body.id}`)).body
+          return [state, held?.reason, held?.sender]
+        }
+      })
+    )
+    expect(reasons).toEqual(reasons.map(() => ["held", "sending_paused", "risky.example"]))
   })
 
   it("[platform 9.16] that is paused says since when and why, and a test key starts it anew", async () => {
