@@ -75,8 +75,14 @@ const knownAnswer = () => {
 }
 
 const answer = knownAnswer()
-if (answer !== undefined) process.stdout.write(answer)
-else if (inCheckout && !existsSync(at("node_modules/effect"))) fail("Nothing is installed here: run npm ci first.")
+if (answer !== undefined) {
+  // As in `src/cli/brokenOutput.ts`.
+  process.stdout.on("error", ({ code, message }) => {
+    process.exitCode = 1
+    if (code !== "EPIPE") console.error(`The output could not be written: ${message}`)
+  })
+  process.stdout.write(answer)
+} else if (inCheckout && !existsSync(at("node_modules/effect"))) fail("Nothing is installed here: run npm ci first.")
 else if (inCheckout && existsSync(pinned) && !isRunBy(pinned))
   // The pinned Node makes the bundle: the one that runs here may not load the bundler.
   runPinned(needsModules ? modules : (builtProgram() ?? at("bin/sluice.js")))

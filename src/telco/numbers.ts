@@ -6,8 +6,11 @@
 /** The longest text that is examined, in characters. */
 const maximumLength = 64
 
-/** Punctuation and blanks between digits are ignored. A plus is accepted only at the beginning. */
-const punctuation = /[\p{P}\s]/gu
+/**
+ * Punctuation and blanks between digits are ignored, and so are marks that nobody sees: directions, joiners and the like, which come along when a number is copied from a page or an address book,
+ * and would make a good number be refused with a message that shows just that. A plus is accepted only at the beginning.
+ */
+const punctuation = /[\p{P}\s\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 
 const form = /^(?:\+?1)?([0-9]{10})$/
 

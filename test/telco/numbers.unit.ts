@@ -6,10 +6,25 @@ import { isRefused, makeNumbersReader } from "../../src/telco/numbersFile.ts"
 
 const digit = Schema.Literals(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"])
 const ten = Arbitrary.array(Arbitrary.schema(digit), { minLength: 10, maxLength: 10 })
-const gap = Arbitrary.schema(Schema.Literals(["", " ", "-", ".", "(", ") ", "–", "\u00a0", " / "]))
+/** What nobody sees: directions, joiners, soft hyphens, selectors of forms. */
+const invisible = [
+  "\u200b",
+  "\u202a",
+  "\u202c",
+  "\u2060",
+  "\ufeff",
+  "\u00ad",
+  "\u200e",
+  "\ufe0f",
+  "\u2066",
+  "\u{e0061}"
+] as const
+const gap = Arbitrary.schema(Schema.Literals(["", " ", "-", ".", "(", ") ", "–", "\u00a0", " / ", ...invisible]))
 const gaps = Arbitrary.array(gap, { minLength: 11, maxLength: 11 })
 const prefix = Arbitrary.schema(Schema.Literals(["", "1", "+1"]))
-const character = Arbitrary.schema(Schema.Literals([..."0123456789", "+", "-", " ", "(", ")", ".", "a", "٣", "\u0000"]))
+const character = Arbitrary.schema(
+  Schema.Literals([..."0123456789", "+", "-", " ", "(", ")", ".", "a", "٣", "\u0000", ...invisible])
+)
 
 /** Looks at one character after the other. */
 const naive = (text: string): string | undefined => {
@@ -20,7 +35,7 @@ const naive = (text: string): string | undefined => {
     else if (one === "+") {
       if (plus || digits !== "") return undefined
       plus = true
-    } else if (!"-().– \u00a0/".includes(one)) return undefined
+    } else if (![..."-().– \u00a0/", ...invisible].includes(one)) return undefined
   }
   if (digits.length === 11 && digits.startsWith("1")) return digits.slice(1)
   return digits.length === 10 && !plus ? digits : undefined
