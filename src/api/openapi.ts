@@ -11,8 +11,16 @@ interface Response {
   readonly content?: Record<string, Record<string, unknown>>
 }
 
+interface BodySchema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly anyOf?: ReadonlyArray<{ readonly type?: string }>
+  readonly properties?: Readonly<Record<string, unknown>>
+  readonly required?: ReadonlyArray<string>
+}
+
 interface Body {
-  readonly schema: { readonly anyOf?: ReadonlyArray<{ readonly type?: string }> }
+  readonly schema: BodySchema
 }
 
 interface Operation {
@@ -25,7 +33,7 @@ interface Operation {
 
 interface Document {
   paths: Record<string, Record<string, Operation>>
-  components: Record<string, unknown>
+  components: Record<string, unknown> & { readonly schemas?: Readonly<Record<string, BodySchema>> }
   info: { description?: string }
 }
 
@@ -51,6 +59,16 @@ const siteTags: ReadonlySet<string> = new Set(["Usage reports", "Send: feedback"
 
 /** Takes a key in its body, from who signs in. */
 const signInPath = "/v1/console/sessions"
+
+/** Whether a body may be left out: it may be null, or it is an object and all of its fields may be left out. */
+const mayBeMissing = (given: BodySchema, { components }: Document): boolean => {
+  const name = given.$ref?.split("/").at(-1)
+  const schema = name === undefined ? given : components.schemas?.[name]
+  if (schema === undefined) return false
+  const { anyOf, properties = {}, required = [], type } = schema
+  if (anyOf?.some((one) => one.type === "null") === true) return true
+  return type === "object" && Object.keys(properties).length > 0 && required.length === 0
+}
 
 /** Completes the derived document. An operation that may answer 401 is one that asks for a key. */
 export const describeSecurity = (spec: Record<string, unknown>): Record<string, unknown> => {
@@ -82,10 +100,9 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
           operation.security = [...operation.security, { apiKeyQuery: [] }]
         }
       }
-      // A body that may be null may be left out.
       const { requestBody } = operation
-      const { anyOf } = requestBody?.content["application/json"]?.schema ?? {}
-      if (requestBody !== undefined && anyOf?.some(({ type }) => type === "null")) requestBody.required = false
+      const body = requestBody?.content["application/json"]?.schema
+      if (requestBody !== undefined && body !== undefined && mayBeMissing(body, document)) requestBody.required = false
     }
   }
   document.components = {

@@ -1,6 +1,7 @@
 import { Clock, Effect, Ref } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
+import { storableText } from "../postgres/text.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
 import { type Admission, judgeAge, judgeRemovals, judgeRetired } from "./admission.ts"
 import { batchQuery, datasets } from "./datasets.ts"
@@ -177,6 +178,9 @@ const refuseConflicts = Effect.fnUntraced(function* (file: DirectoryFile) {
   })
 })
 
+/** A line of a file may hold what PostgreSQL cannot. */
+const storableTexts = (_: string, value: unknown): unknown => (typeof value === "string" ? storableText(value) : value)
+
 /** Writes history, raises the generation when records have changed, and tells every node once this is committed. */
 const remember = Effect.fnUntraced(function* (summary: FileSummary, difference: Difference, startedAt: number) {
   const sql = yield* SqlClient.SqlClient
@@ -189,7 +193,7 @@ const remember = Effect.fnUntraced(function* (summary: FileSummary, difference: 
     ) values (
       ${summary.kind}, ${summary.source}, ${summary.publicationDate}, ${summary.sha256}, ${new Date(startedAt)},
       ${new Date(finishedAt)}, ${summary.records}, ${added}, ${changed}, ${removed}, ${summary.malformed.total},
-      ${JSON.stringify(summary.malformed.listed)}::jsonb
+      ${JSON.stringify(summary.malformed.listed, storableTexts)}::jsonb
     )`
   if (added + changed + removed > 0) yield* sql`update directory_generation set generation = generation + 1`
   yield* sql`select pg_notify(${directoryChannel}, ${summary.kind})`

@@ -12,6 +12,8 @@ import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened, servic
 import { quote } from "./parameters.ts"
 import { RequestMeter } from "./RequestMeter.ts"
 import { makeRequestState, RequestState, type RequestStateShape, takeOver } from "./RequestState.ts"
+import { targetProblem } from "./storableText.ts"
+import { BodyRefused, routesWithoutBody, withStrictBody } from "./strictBody.ts"
 import { unknownField } from "./unknownNames.ts"
 
 export interface EdgeOptions {
@@ -159,6 +161,7 @@ const failureOf = (
       const failure = schemaFailure(error, request, params)
       return failure.code === "internal_error" ? internal(state) : failure
     }
+    if (error instanceof BodyRefused) return { code: "invalid_request", message: error.message }
     if (HttpApiError.HttpApiPayloadTooLarge.is(error)) {
       return { code: "payload_too_large", message: "The request body is too large." }
     }
@@ -181,6 +184,11 @@ const respond = (failure: Failure, path: string): HttpServerResponse.HttpServerR
     ...(failure.headers === undefined ? {} : { headers: failure.headers })
   })
 
+const clientOf = (headers: Readonly<Record<string, string | undefined>>) => ({
+  userAgent: headers["user-agent"],
+  hasKey: headers.authorization !== undefined || headers["x-api-key"] !== undefined
+})
+
 /** The answer as the client that asked reads errors. */
 const forClient = (
   response: HttpServerResponse.HttpServerResponse,
@@ -188,9 +196,16 @@ const forClient = (
 ): HttpServerResponse.HttpServerResponse => {
   if (response.status < 400 || response.body._tag !== "Uint8Array") return response
   const text = response.body.text ?? new TextDecoder().decode(response.body.body)
-  const flat = flattened(pathOf(url), headers["user-agent"], response.status, text)
+  const flat = flattened(pathOf(url), clientOf(headers), response.status, text)
   return flat === undefined ? response : HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(flat))
 }
+
+/** The context of a request behind the edge. */
+const entered = <R>(
+  context: Context.Context<R>,
+  state: RequestStateShape,
+  request: HttpServerRequest.HttpServerRequest
+) => Context.add(Context.add(context, RequestState, state), HttpServerRequest.HttpServerRequest, request)
 
 /** Wraps the routes' effect; see the module comment. Registered once per server, with the API it serves. */
 export const layerEdge = (
@@ -198,6 +213,7 @@ export const layerEdge = (
   options: EdgeOptions & { readonly extraRoutes?: ReadonlyArray<readonly [method: string, path: string]> }
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
   const allowedMethods = makeAllowedMethods(api, options.extraRoutes ?? [])
+  const withoutBody = routesWithoutBody(api)
 
   // The type still shows the router's own errors, although every cause is answered here.
   type Answered = Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>
@@ -210,7 +226,7 @@ export const layerEdge = (
           const clock = fiber.getRef(Clock.Clock)
           const state = takeOver(request.source) ?? makeRequestState(request.headers["x-request-id"])
           const started = state.begun?.startedNanos ?? clock.monotonicTimeNanosUnsafe()
-          fiber.setContext(Context.add(fiber.context, RequestState, state))
+          fiber.setContext(entered(fiber.context, state, withStrictBody(request, withoutBody)))
 
           const routeOf = () => Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)
 
@@ -238,6 +254,11 @@ export const layerEdge = (
             })
           }
 
+          const problem = targetProblem(request.url)
+          if (problem !== undefined) {
+            const refused = finish(respond({ code: "invalid_request", message: problem }, pathOf(request.url)))
+            return Effect.as(options.accessLog ? log(refused.status) : Effect.void, refused)
+          }
           return Effect.matchCauseEffect(httpEffect, {
             onSuccess: (response) => {
               // The body decoder itself answers an unknown content type, in plain text.

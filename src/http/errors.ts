@@ -5,6 +5,8 @@
  * is decided by the path, so that unknown routes and methods answer in their product's shape too.
  */
 
+import { resendErrorName } from "./resendNames.ts"
+
 /** Every error code with its HTTP status. One enumeration for all products; a test lists it in the docs. */
 export const errorStatus = {
   invalid_request: 400,
@@ -84,18 +86,19 @@ export const errorBody = (shape: ErrorShape, code: ErrorCode, message: string): 
 const flatClient = /^resend-/
 
 /**
- * The body of a product that nests its errors, for one of the clients that read them flat: with `name`, `message` and `statusCode` at the top too. Undefined where the
+ * The body of a product that nests its errors, for one of the clients that read them flat: with `name`, as Resend's own API has it, `message` and `statusCode` at the top too. Undefined where the
  * body stays as it is.
  */
 export const flattened = (
   path: string,
-  userAgent: string | undefined,
+  { hasKey, userAgent }: { readonly userAgent: string | undefined; readonly hasKey: boolean },
   status: number,
   body: string
 ): object | undefined => {
   if (status < 400 || userAgent === undefined || !flatClient.test(userAgent)) return undefined
   if (errorShapeOf(path) !== "nested") return undefined
   // Every error of these paths has been made by `errorBody` or by a schema of the same shape.
-  const nested = JSON.parse(body) as { readonly error: { readonly code: string; readonly message: string } }
-  return { ...nested, name: nested.error.code, message: nested.error.message, statusCode: status }
+  const nested = JSON.parse(body) as { readonly error: { readonly code: ErrorCode; readonly message: string } }
+  const { code, message } = nested.error
+  return { ...nested, name: resendErrorName(code, message, hasKey), message, statusCode: status }
 }

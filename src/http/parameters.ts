@@ -12,9 +12,14 @@ export const maximumPageSize = 100
 /** Longest quotation of a caller's text in a message, in characters. */
 const quotedLength = 64
 
-/** The caller's text in quotes, cut where it is long, for an error's message. */
+/** Marks that nobody sees, such as directions and joiners. A fault that consists of one must be seen in the message. */
+const invisible = /[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+
+const escaped = (mark: string): string => `\\u{${mark.codePointAt(0)!.toString(16)}}`
+
+/** The caller's text in quotes, cut where it is long, with what is invisible as `\u{200b}`, for an error's message. */
 export const quote = (text: string): string =>
-  JSON.stringify(text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text)
+  JSON.stringify(text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text).replaceAll(invisible, escaped)
 
 /**
  * A whole number in decimal digits between the two bounds. The API describes it as an integer, although it travels as

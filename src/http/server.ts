@@ -4,7 +4,7 @@
  * in JSON too.
  */
 import { randomUUID } from "node:crypto"
-import { STATUS_CODES } from "node:http"
+import { type IncomingMessage, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer } from "effect"
@@ -12,7 +12,7 @@ import { HttpIncomingMessage, HttpRouter, HttpServer, UrlParams } from "effect/h
 import { type HttpApi, HttpApiBuilder, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
 import { type Draining, watchConnections } from "./draining.ts"
 import { type EdgeOptions, layerEdge } from "./edge.ts"
-import { type ErrorCode, errorBody, errorStatus } from "./errors.ts"
+import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened } from "./errors.ts"
 import { FrontedServer } from "./fast/Front.ts"
 import { layerFastLane } from "./fast/layer.ts"
 import { builtWithKeys } from "./lean.ts"
@@ -23,6 +23,8 @@ const maximumHeaderBytes = 16_384
 const headersTimeoutMillis = 15_000
 /** Time for a whole request to arrive. */
 const requestTimeoutMillis = 60_000
+/** How often connections are looked at for both. Node's own 30 s would add so much to either. */
+const timeoutCheckMillis = 1_000
 /** How long an idle connection is kept. Above the usual 60 s of a load balancer, so that the server never hangs up first. */
 const keepAliveTimeoutMillis = 65_000
 /** How long a shutdown waits for requests under way. */
@@ -42,12 +44,61 @@ const messages: Partial<Record<ErrorCode, string>> = {
   invalid_request: "This is not a well-formed HTTP request."
 }
 
+/** The target with each `;` of its path escaped, so that it stands for itself. */
+const literalPath = (target: string): string => {
+  const start = target.indexOf("?")
+  const path = start === -1 ? target : target.slice(0, start)
+  return path.replaceAll(";", "%3B") + target.slice(path.length)
+}
+
+/** A connection with the answer that Node is to write to it. */
+interface Answering extends Duplex {
+  readonly _httpMessage?: { readonly req?: IncomingMessage } | null
+}
+
+/** The head of a request as far as it is known when Node refuses it: its target, and the User-Agent, which some shapes of errors depend on. */
+const refusedRequest = (
+  { rawPacket }: { readonly rawPacket?: Buffer },
+  socket: Answering
+): { readonly target: string; readonly userAgent: string | undefined } => {
+  // A body that did not come whole belongs to a request that Node has given to its listeners.
+  const request = socket._httpMessage?.req
+  if (request?.complete === false) return { target: request.url ?? "", userAgent: request.headers["user-agent"] }
+  const head = rawPacket?.toString("latin1") ?? ""
+  return {
+    target: /^[A-Z]+ (\/[^ ?#]*)/.exec(head)?.[1] ?? "",
+    userAgent: /\r\nuser-agent: *([^\r]*)/i.exec(head)?.[1]
+  }
+}
+
+/** The body of an answer to what never becomes a request, in the shape of the product that its path belongs to. */
+const refusalBody = (code: ErrorCode, { target, userAgent }: ReturnType<typeof refusedRequest>): string => {
+  const path = target.split(/[?#]/, 1)[0]!
+  const text = JSON.stringify(errorBody(errorShapeOf(path), code, messages[code] ?? ""))
+  const flat = flattened(path, { userAgent, hasKey: true }, errorStatus[code], text)
+  return flat === undefined ? text : JSON.stringify(flat)
+}
+
+/** For how long a request may arrive, and how often that is looked at. */
+export interface ArrivalTimes {
+  readonly headersMillis: number
+  readonly requestMillis: number
+  readonly checkMillis: number
+}
+
+const arrivalTimes: ArrivalTimes = {
+  headersMillis: headersTimeoutMillis,
+  requestMillis: requestTimeoutMillis,
+  checkMillis: timeoutCheckMillis
+}
+
 /** Makes Node's server with the limits above, which also answers what never becomes a request. */
-export const makeNodeServer = (): FrontedServer => {
+export const makeNodeServer = (times: ArrivalTimes = arrivalTimes): FrontedServer => {
   const server = new FrontedServer({
     maxHeaderSize: maximumHeaderBytes,
-    headersTimeout: headersTimeoutMillis,
-    requestTimeout: requestTimeoutMillis,
+    headersTimeout: times.headersMillis,
+    requestTimeout: times.requestMillis,
+    connectionsCheckingInterval: times.checkMillis,
     keepAliveTimeout: keepAliveTimeoutMillis,
     // Node's own refusal would have neither a body nor a request id, and the Host header changes nothing
     // (docs/platform.md, 1.1).
@@ -57,17 +108,17 @@ export const makeNodeServer = (): FrontedServer => {
   })
   // Likewise for `Expect`, which a server may ignore.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
-  // The router also reads parameters behind `;` and `#`, which logs and traces would show as part of the path.
+  // The router takes `;` and `#` for the beginning of a query. A `;` belongs to its path segment (RFC 3986, 3.3), and a fragment is not sent.
   server.on("request", (request) => {
-    if (/[;#]/.test(request.url ?? "")) request.url = request.url?.replace(/#.*/, "").replace(/^([^?;]*);[^?]*/, "$1")
+    if (/[;#]/.test(request.url ?? "")) request.url = literalPath(request.url!.replace(/#.*/, ""))
   })
-  server.on("clientError", (error: Error & { readonly code?: string }, socket: Duplex) => {
+  server.on("clientError", (error: Error & { readonly code?: string; readonly rawPacket?: Buffer }, socket: Duplex) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy()
       return
     }
     const code = refusals[error.code ?? ""] ?? "invalid_request"
-    const body = JSON.stringify(errorBody("envelope", code, messages[code] ?? ""))
+    const body = refusalBody(code, refusedRequest(error, socket))
     socket.end(
       `HTTP/1.1 ${errorStatus[code]} ${STATUS_CODES[errorStatus[code]]}\r\nX-Request-Id: req_${randomUUID()}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
     )
@@ -88,6 +139,8 @@ export interface ServerOptions extends EdgeOptions {
 /** A page for people beside the API's endpoints. */
 export interface Page {
   readonly path: `/${string}`
+  /** What its layer has routes for; GET where it says nothing. */
+  readonly methods?: ReadonlyArray<"GET" | "POST">
   readonly layer: Layer.Layer<never, never, HttpRouter.HttpRouter>
 }
 
@@ -144,7 +197,10 @@ const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   pages: ReadonlyArray<Page>,
   server: FrontedServer
 ) => {
-  const extraRoutes = [descriptionPath, ...pages.map(({ path }) => path)].map((path) => ["GET", path] as const)
+  const described = [{ path: descriptionPath, methods: undefined }, ...pages]
+  const extraRoutes = described.flatMap(({ methods = ["GET"], path }) =>
+    methods.map((method) => [method, path] as const)
+  )
   const isFast = options.fastLane !== false && !options.accessLog
   // The lane finds groups and middlewares in its context by their keys, which the type cannot express.
   const fastLane = layerFastLane(api, {

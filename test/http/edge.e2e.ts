@@ -82,6 +82,22 @@ describe("reads of the directory", () => {
   })
 })
 
+describe("the text of a request", () => {
+  it("[platform 1.1] has each `;` where it stands in the path", async () => {
+    for (const [path, status] of [
+      ["/v1/carriers;limit=1", 404],
+      ["/v1/carriers;", 404],
+      ["/v1/npa/212;x", 400],
+      ["/v1/npa/212;", 400],
+      ["/v1/carrier/9104;x=1", 400],
+      ["/v1/npa/212?limit=1;offset=2", 400],
+      ["/v1/npa/212", 200]
+    ] as const)
+      expect([path, (await raw(path)).status]).toEqual([path, status])
+    expect(JSON.parse((await raw("/v1/npa/212;x")).text).message).toContain('"212;x"')
+  })
+})
+
 describe("the documentation", () => {
   const bytesOf = async (headers: Readonly<Record<string, string>>) => {
     const { hostname, port } = new URL(platform().url)

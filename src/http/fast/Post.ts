@@ -8,6 +8,7 @@ import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpApiSchema } from "effect/http-api"
 import { handOver, makeRequestState, RequestState, type RequestStateShape, type Taken } from "../RequestState.ts"
+import { mayBeUnstorable } from "../storableText.ts"
 import { announcedLength, giveBack, readBody } from "./body.ts"
 import type { Connection, Connections } from "./Connections.ts"
 import type { Link } from "./Pending.ts"
@@ -160,7 +161,7 @@ export class Post implements Link {
     }
     if (decodePayload !== undefined && body !== undefined) {
       const text = body.toString("utf8")
-      if (text.includes(replacement)) return undefined
+      if (text.includes(replacement) || mayBeUnstorable(text)) return undefined
       try {
         const payload = decodePayload(JSON.parse(text))
         if (Exit.isFailure(payload)) return undefined

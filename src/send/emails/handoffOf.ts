@@ -54,12 +54,11 @@ export const withAnswers = Effect.fnUntraced(function* (
   const rows = yield* sql<{ readonly type: string; readonly at: number; readonly body: string }>`
     select type, created_at as at, body from ${sql(eventsTable)}
     where organization_id = ${organizationId} and created_at = any(${moments.slice(-maximumMoments)}::int8[])
-      and type = any(${Object.values(told)}::text[]) and body::jsonb -> 'data' ->> 'messageId' = ${id}`
-  const events = rows.map(({ at, body, type }) => {
-    // The event log has written it.
-    const { data } = JSON.parse(body) as { readonly data: Data }
-    return { at: Number(at), type, data }
-  })
+      and type = any(${Object.values(told)}::text[]) and position(${`"messageId":${JSON.stringify(id)}`} in body) > 0`
+  // By its text, because PostgreSQL reads no JSON with U+0000 or half a surrogate pair in it. The event log has written it.
+  const events = rows
+    .map(({ at, body, type }) => ({ at: Number(at), type, data: (JSON.parse(body) as { readonly data: Data }).data }))
+    .filter(({ data }) => data.messageId === id)
   return history.map((entry) => {
     const event = events.find(
       ({ at, data, type }) =>

@@ -72,5 +72,6 @@ const layer = HttpRouter.use((router) =>
 /** The page, for the listener of the public API. */
 export const confirmationPage: Effect.Effect<Page, never, Senders> = Effect.map(Senders, (senders) => ({
   path: confirmationPath,
+  methods: ["GET", "POST"] as const,
   layer: layer.pipe(Layer.provide(Layer.succeed(Senders, senders)))
 }))

@@ -4,7 +4,7 @@
  */
 import { Effect, Option, Schema } from "effect"
 import { defaultCursorPageSize, PageCursors } from "../../http/PageCursors.ts"
-import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
+import { integerParameter, maximumPageSize, quote } from "../../http/parameters.ts"
 import { SendInvalidRequest } from "./sendErrors.ts"
 
 const itemId = Schema.String.check(
@@ -64,7 +64,7 @@ export const answerPage = Effect.fnUntraced(function* <Item, E>(
   const beyondItem = Effect.fnUntraced(function* (name: "after" | "before", id: string) {
     const place = yield* placeOf(id)
     if (place === undefined)
-      return yield* SendInvalidRequest.of(`Invalid parameter '${name}': ${JSON.stringify(id)}. There is no such item.`)
+      return yield* SendInvalidRequest.of(`Invalid parameter '${name}': ${quote(id)}. There is no such item.`)
     return { at: place, id, isNewer: name === "before" }
   })
   const beyondCursor = Effect.map(

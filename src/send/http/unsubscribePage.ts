@@ -59,5 +59,6 @@ const layer = (keys: SecretsKeys) =>
 export const unsubscribePage = (keys: Redacted.Redacted<SecretsKeys>): Effect.Effect<Page, never, SuppressionList> =>
   Effect.map(SuppressionList, (list) => ({
     path: unsubscribePath,
+    methods: ["GET", "POST"] as const,
     layer: layer(Redacted.value(keys)).pipe(Layer.provide(Layer.succeed(SuppressionList, list)))
   }))

@@ -7,6 +7,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError, OnceError } from "../../engine/errors.ts"
 import type { IdempotencyConflict, IdempotentRequest } from "../../http/idempotency.ts"
+import { quote } from "../../http/parameters.ts"
 import { SendSuppressions, type SuppressionCommand, type SuppressionReason, suppressionPlace } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
 import { makeRepeats } from "../repeats.ts"
@@ -29,7 +30,7 @@ export class SuppressionInvalid extends Data.TaggedError("SuppressionInvalid")<{
 /** The list has no such id or address. */
 export class SuppressionNotFound extends Data.TaggedError("SuppressionNotFound")<{ readonly idOrEmail: string }> {
   override get message(): string {
-    return `Nothing on the suppression list has the id or address ${JSON.stringify(this.idOrEmail)}.`
+    return `Nothing on the suppression list has the id or address ${quote(this.idOrEmail)}.`
   }
 }
 

@@ -8,7 +8,7 @@ import { expect, it } from "vitest"
 import { exchange, jsonOf, send } from "../exchange.ts"
 import { ownerless } from "./access.ts"
 import { badEscapes, devils, inBatches } from "./devils.ts"
-import { type Endpoint, endpoints, namesOf, objectOf } from "./endpoints.ts"
+import { type Endpoint, endpoints, type JsonSchema, namesOf, objectOf, typesOf } from "./endpoints.ts"
 import { expectCallersFault } from "./expected.ts"
 import { givenFor } from "./given.ts"
 import type { Account, Given, World } from "./world.ts"
@@ -114,8 +114,26 @@ const pages = (text: string): ReadonlyArray<readonly [method: string, target: st
 /** No devil is a value of any of their fields. */
 const choosy = ["POST /v1/billing/checkout", "POST /api/billing/usage"]
 
-const valuesFor = ({ name }: Endpoint): ReadonlyArray<unknown> =>
-  choosy.includes(name) ? values.filter((value) => typeof value !== "string" || devils.includes(value)) : values
+/** Texts that PostgreSQL cannot hold. */
+const unstorable = ["a\0b", "\ud800", "https://a.example/\udc00x"]
+
+type Place = ReadonlyArray<string>
+
+/** The places in a body, or in each of its list, that its schema says may be a text. */
+const textPlaces = (schema: JsonSchema, depth = 0): ReadonlyArray<Place> =>
+  Object.entries(objectOf(schema)?.properties ?? {}).flatMap(([name, field]) => {
+    const inner = depth > 2 ? [] : textPlaces(field, depth + 1).map((place) => [name, ...place])
+    return typesOf(field).includes("string") ? [[name], ...inner] : inner
+  })
+
+/** The body with a text in one place. */
+const withText = (body: unknown, place: Place, text: string): unknown => {
+  if (Array.isArray(body)) return [withText(body[0], place, text)]
+  const [name, ...rest] = place
+  if (name === undefined) return text
+  const fields = (typeof body === "object" ? body : null) ?? {}
+  return { ...fields, [name]: withText((fields as Readonly<Record<string, unknown>>)[name], rest, text) }
+}
 
 /** Percent-encodes what a URI cannot hold; lone surrogates, which have no encoding, become U+FFFD. */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
@@ -132,6 +150,16 @@ export const hostileSection = (world: () => World, main: () => Account): void =>
     const answer = await (await hostile()).ask(endpoint, given)
     expectCallersFault(answer, endpoint)
     return answer
+  }
+  /** Asks until no rate of a key is in the way: sending has one for each key. */
+  const askFreely = async (endpoint: Endpoint, given: Given) => {
+    const account = await hostile()
+    const answer = await account.ask(endpoint, given)
+    if (answer.status !== 429) return answer
+    return account.ask(endpoint, {
+      ...given,
+      headers: { ...given.headers, authorization: `Bearer ${await account.newKey()}` }
+    })
   }
   const givenTo = async (endpoint: Endpoint): Promise<Given> => {
     const given = await givenFor(endpoint, await hostile(), world())
@@ -207,7 +235,7 @@ export const hostileSection = (world: () => World, main: () => Account): void =>
     const swept = inputs.filter(({ name }) => name !== "sources")
     await inBatches(
       swept.flatMap(({ endpoint, name }, at) =>
-        every(valuesFor(endpoint), at, fieldStride).map((value) => ({ endpoint, name, value }))
+        every(values, at, fieldStride).map((value) => ({ endpoint, name, value }))
       ),
       async ({ endpoint, name, value }) => {
         const given = await givenTo(endpoint)
@@ -215,6 +243,43 @@ export const hostileSection = (world: () => World, main: () => Account): void =>
         const fields = { ...(list ? given.body[0] : (given.body as object)), [name]: value }
         const { asked, status } = await ask(endpoint, { ...given, body: list ? [fields] : fields })
         if (choosy.includes(endpoint.name)) expect(status, asked).toBe(400)
+      }
+    )
+  })
+
+  /** Fields of every body that may be a text, with those of objects in them, as places in it. */
+  const textFields = endpoints.flatMap((endpoint) =>
+    endpoint.body === undefined ? [] : textPlaces(endpoint.body).map((place) => ({ endpoint, place }))
+  )
+
+  it("[platform 1.2] as text that cannot be stored, in every text field of every body", async () => {
+    expect(textFields.length).toBeGreaterThan(40)
+    await inBatches(
+      textFields.flatMap((field) => unstorable.map((text) => ({ ...field, text }))),
+      async ({ endpoint, place, text }) => {
+        const given = await givenTo(endpoint)
+        const answer = await askFreely(endpoint, { ...given, body: withText(given.body, place, text) })
+        const name = [...(Array.isArray(given.body) ? ["0"] : []), ...place].join(".")
+        expect([answer.asked, answer.status], answer.asked).toEqual([answer.asked, 400])
+        expect(JSON.stringify(answer.body), answer.asked).toContain(JSON.stringify(JSON.stringify(name)).slice(1, -1))
+      }
+    )
+  })
+
+  it("[platform 1.2] as text that cannot be stored, in every segment of every path and every parameter of every query", async () => {
+    const inputs = endpoints.flatMap((endpoint) =>
+      (["path", "query"] as const).flatMap((part) => namesOf(endpoint, part).map((name) => ({ endpoint, name, part })))
+    )
+    await inBatches(
+      inputs.flatMap((input) => ["a%00b", "%ed%a0%80", "%ff", "caf%e9"].map((text) => ({ ...input, text }))),
+      async ({ endpoint, name, part, text }) => {
+        const given = await givenTo(endpoint)
+        const more =
+          part === "path"
+            ? { params: { ...given.params, [name]: text } }
+            : { query: { ...(given.query as object), [name]: text } }
+        const { asked, status } = await ask(endpoint, { ...given, ...more })
+        expect([asked, status]).toEqual([asked, 400])
       }
     )
   })
@@ -338,6 +403,25 @@ export const hostileSection = (world: () => World, main: () => Account): void =>
         if (field !== "sources") await ask(endpoint, { ...given, body: { ...(given.body as object), [field]: body } })
       }),
     { arbitrary: { runs: 300 } }
+  )
+
+  property.effect.prop(
+    "as whatever text a generator comes up with, in every text field of every body: 400 where it cannot be stored",
+    {
+      field: Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
+      text,
+      odd: Arbitrary.schema(Schema.Literals(["", "\0", "\ud800", "\udfff", "\ud83d\ude00", "\u202e"]))
+    },
+    ({ field, odd, text }) =>
+      Effect.promise(async () => {
+        const { endpoint, place } = textFields[field % textFields.length]!
+        const given = await givenTo(endpoint)
+        const whole = `${text}${odd}${text}`
+        const { asked, status } = await askFreely(endpoint, { ...given, body: withText(given.body, place, whole) })
+        expect(status, asked).toBeLessThan(500)
+        if (whole.includes("\0") || !whole.isWellFormed()) expect([asked, status]).toEqual([asked, 400])
+      }),
+    { arbitrary: { runs: 400 } }
   )
 
   property.effect.prop(

@@ -39,6 +39,33 @@ describe("a request to send", () => {
     })
   })
 
+  it("[platform 1.2] is read as UTF-8, by both ways through the server", async () => {
+    const { newKey } = await platform().account()
+    const key = await newKey()
+    const status = async (bytes: string, headers: Readonly<Record<string, string>> = {}) => {
+      const text = `{"from":"ann@one.test","to":"bob@two.test","subject":"caf${bytes}","text":"t"}`
+      const answer = await fetch(`${platform().url}${send}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+        body: new Uint8Array(Buffer.from(text, "latin1"))
+      })
+      const { error } = (await answer.json()) as { readonly error?: { readonly message: string } }
+      return [answer.status, error?.message]
+    }
+    // A media type with more parameters takes the general path.
+    for (const headers of [{}, { "content-type": "application/json; a=b" }]) {
+      for (const bytes of ["\xe9", "\xc3", "\xed\xa0\x80", "\xc0\x80", "\xff\xfe"])
+        expect(await status(bytes, headers), bytes).toEqual([400, "Invalid request body. Expected UTF-8."])
+      for (const bytes of ["\xc3\xa9", "\xef\xbf\xbd", "\\ufffd", "\\ud83d\\ude00", "\\\\u0000"])
+        expect(await status(bytes, headers), bytes).toEqual([202, undefined])
+      for (const bytes of ["\\u0000", "\\ud83d", "\\uDE00"])
+        expect(await status(bytes, headers), bytes).toEqual([
+          400,
+          'Invalid field "subject". Expected text without U+0000 and without half a surrogate pair.'
+        ])
+    }
+  })
+
   it("[platform 9.10] says how many requests the key has left, and nothing of the platform's rate", async () => {
     const seen = await inOneWindow(minuteMillis, async () => {
       const { ask, limits } = await platform().account({ plan: "hobby" })
@@ -194,7 +221,7 @@ describe("a request is refused", () => {
     const flat = await ask("POST", send, mail, { "user-agent": "resend-node:6.38.0" })
     expect(flat.body).toMatchObject({
       error: { code: "sender_not_verified" },
-      name: "sender_not_verified",
+      name: "validation_error",
       message: errorOf(flat.body).message,
       statusCode: 403
     })

@@ -306,6 +306,12 @@ const ending = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       yield* save(paused, 9)
       assert.strictEqual(statusOf((yield* known(7))[0]!.endpoint!), "paused")
       assert.strictEqual(yield* store.pausedEndpoints(partition), 1)
+      // Earlier versions stored such texts, and texts that look like another field.
+      const odd = { ...paused, description: 'a\0b\ud800 "paused":{"at":1}', url: "https://a.example/\0\udc00" }
+      yield* save(odd, 9)
+      assert.strictEqual(yield* store.pausedEndpoints(partition), 1)
+      yield* save({ ...odd, paused: null }, 9)
+      assert.strictEqual(yield* store.pausedEndpoints(partition), 0)
       yield* save(null, 10)
       assert.deepStrictEqual(yield* known(9), [{ ...folded, sequence: 10, endpoint: null }])
       assert.strictEqual(yield* store.pausedEndpoints(partition), 0)

@@ -1,0 +1,82 @@
+/**
+ * Reads the bodies of requests strictly (docs/platform.md, 1.2): UTF-8, text that can be stored, and `{}` where a body is missing whose fields may all be. The edge puts it around each request,
+ * so that no endpoint has to think of it; the fast lane leaves what it does not take at once to this.
+ */
+import { Context, Effect, SchemaAST } from "effect"
+import { HttpRouter, type HttpServerRequest } from "effect/http"
+import type { HttpApi, HttpApiEndpoint } from "effect/http-api"
+import { mayBeUnstorable, unstorableField, unstorablePlace } from "./storableText.ts"
+
+/** A body that is refused before it is decoded. The edge answers 400 with the sentence. */
+export class BodyRefused extends Error {
+  override readonly name = "BodyRefused"
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+const textOf = (bytes: ArrayBuffer): string => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new BodyRefused("Invalid request body. Expected UTF-8.")
+  }
+}
+
+/** Throws where a text in a JSON body cannot be stored. What is no JSON the decoder refuses. */
+const checkTexts = (text: string): void => {
+  if (!mayBeUnstorable(text)) return
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return
+  }
+  const place = unstorablePlace(value)
+  if (place !== undefined) throw new BodyRefused(unstorableField(place))
+}
+
+/** An endpoint as routes name it. */
+const routeOf = (method: string, path: string): string => `${method} ${path}`
+
+/** Whether a body may be left out: it is an object, and so may be each of its fields. */
+export const mayBeMissing = ({ payload }: HttpApiEndpoint.Top): boolean => {
+  const schemas = payload.get("application/json")?.schemas as ReadonlyArray<{ readonly ast: SchemaAST.AST }> | undefined
+  const [only, ...others] = schemas ?? []
+  if (only === undefined || others.length > 0) return false
+  const ast = SchemaAST.toEncoded(only.ast)
+  return (
+    SchemaAST.isObjects(ast) &&
+    ast.propertySignatures.length > 0 &&
+    ast.propertySignatures.every(({ type }) => SchemaAST.isOptional(type))
+  )
+}
+
+/** The routes of an API whose bodies may be left out. */
+export const routesWithoutBody = (api: HttpApi.Constraint): ReadonlySet<string> => {
+  const routes = new Set<string>()
+  for (const { endpoints } of Object.values((api as HttpApi.Top).groups)) {
+    for (const endpoint of Object.values(endpoints))
+      if (mayBeMissing(endpoint)) routes.add(routeOf(endpoint.method, endpoint.path))
+  }
+  return routes
+}
+
+/** The request with a body that is read strictly. `withoutBody` are routes as {@link routesWithoutBody} gives them. */
+export const withStrictBody = (
+  request: HttpServerRequest.HttpServerRequest,
+  withoutBody: ReadonlySet<string>
+): HttpServerRequest.HttpServerRequest => {
+  const text = Effect.withFiber((fiber) =>
+    Effect.map(request.arrayBuffer, (bytes) => {
+      if (bytes.byteLength === 0) {
+        const route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route
+        return route !== undefined && withoutBody.has(routeOf(request.method, route.path)) ? "{}" : ""
+      }
+      const read = textOf(bytes)
+      checkTexts(read)
+      return read
+    })
+  )
+  // The bytes stay those of the request itself, which keeps them once they are read.
+  return Object.create(request, { text: { get: () => text }, arrayBuffer: { get: () => request.arrayBuffer } })
+}
