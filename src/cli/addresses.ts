@@ -10,6 +10,18 @@ export interface Address {
   readonly settings: { readonly host: string; readonly port: string }
 }
 
+/** Hosts that stand for every address of the machine. */
+const everywhere = /^(?:0\.0\.0\.0|\[?::\]?)$/
+
+/** Whether a listener on this host has every address of the machine. */
+export const isEverywhere = (host: string): boolean => everywhere.test(host)
+
+/** The address of a listener as a program on this machine calls it: one that stands for every address is none to go to. */
+export const reachableUrl = (url: string): string =>
+  url.replace(/^(https?:\/\/)(0\.0\.0\.0|\[::\])/, (_, scheme: string, host: string) =>
+    host === "[::]" ? `${scheme}[::1]` : `${scheme}127.0.0.1`
+  )
+
 /** What the system's error code means, and which setting to change. */
 const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
   EADDRINUSE: ["another program is listening there", "port"],

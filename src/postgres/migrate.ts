@@ -7,9 +7,10 @@
  * than the code for an up-to-date one.
  */
 import { Data, Effect } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { lockKey } from "./advisoryLock.ts"
 import { withStatementTimeout } from "./deadlines.ts"
+import { sqlState } from "./errors.ts"
 
 /** The table that records what has run, when the options name none. */
 export const defaultMigrationsTable = "schema_migrations"
@@ -62,6 +63,13 @@ export class MigrationsDiverged extends Data.TaggedError("MigrationsDiverged")<{
   }
 }
 
+/** The role may not make tables. */
+export class MigrationsNotAllowed extends Data.TaggedError("MigrationsNotAllowed")<{ readonly detail: string }> {
+  override get message(): string {
+    return `The role may not make tables (${this.detail}). Give it the right as the owner of the database: GRANT CREATE, USAGE ON SCHEMA public TO the role; or let the role own the database`
+  }
+}
+
 /** A step failed and left nothing behind. The steps before it stay. */
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly migration: MigrationLabel
@@ -74,7 +82,13 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   }
 }
 
-export type MigrateError = SqlError.SqlError | MigrationsInvalid | DatabaseNewer | MigrationsDiverged | MigrationFailed
+export type MigrateError =
+  | SqlError.SqlError
+  | MigrationsInvalid
+  | MigrationsNotAllowed
+  | DatabaseNewer
+  | MigrationsDiverged
+  | MigrationFailed
 
 export interface MigrateOptions {
   /** Records what has run, default {@link defaultMigrationsTable}; also names the lock. */
@@ -96,6 +110,12 @@ export const migrate = Effect.fnUntraced(function* (
   }
 })
 
+/** insufficient_privilege */
+const notPermitted = "42501"
+
+const notAllowed = (error: SqlError.SqlError): SqlError.SqlError | MigrationsNotAllowed =>
+  sqlState(error.reason.cause) === notPermitted ? new MigrationsNotAllowed({ detail: error.message }) : error
+
 /** One transaction: waits for the lock, reads what has run, and runs the next missing migration. */
 const step = (
   migrations: ReadonlyArray<Migration>,
@@ -108,13 +128,16 @@ const step = (
           number int4 PRIMARY KEY,
           name text NOT NULL,
           applied_at timestamptz NOT NULL DEFAULT now()
-        )`
+        )`.pipe(Effect.mapError(notAllowed))
       const applied = yield* sql<MigrationLabel>`SELECT number, name FROM ${sql(table)} ORDER BY number`
       yield* compare(migrations, applied)
       const next = migrations[applied.length]
       if (next === undefined) return undefined
       const label = { number: next.number, name: next.name }
-      yield* Effect.mapError(next.run, (cause) => new MigrationFailed({ migration: label, cause }))
+      yield* Effect.mapError(next.run, (cause) => {
+        const refused = SqlError.isSqlError(cause) ? notAllowed(cause) : cause
+        return refused instanceof MigrationsNotAllowed ? refused : new MigrationFailed({ migration: label, cause })
+      })
       yield* sql`INSERT INTO ${sql(table)} ${sql.insert(label)}`
       return label
     }).pipe((statements) => sql.withTransaction(withStatementTimeout(sql, migrationTimeoutMillis, statements)))

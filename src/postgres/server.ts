@@ -7,6 +7,7 @@ import { Data, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "./config.ts"
 import { sqlState } from "./errors.ts"
+import { defaultMigrationsTable } from "./migrate.ts"
 import * as Session from "./session.ts"
 
 /** The oldest major version whose behaviour the adapter relies on. */
@@ -85,6 +86,29 @@ export interface PostgresServer {
   readonly version: string
   readonly majorVersion: number
 }
+
+/** Whether migrations have run in the database, so that it is no new one. */
+export const isMigrated = (
+  config: PgConfig,
+  table: string = defaultMigrationsTable
+): Effect.Effect<boolean, PostgresRefusal> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const resolved = yield* resolve(config)
+      const { target } = resolved
+      return yield* Effect.gen(function* () {
+        const session = yield* Session.open(resolved, "boot check")
+        const [row] = yield* session.query(`SELECT to_regclass('${table}') IS NOT NULL AS "isThere"`)
+        return (row as unknown as { readonly isThere: boolean }).isThere
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: resolved.connectTimeoutMillis * 2,
+          orElse: () => Effect.fail(new PostgresUnreachable({ target, detail: "no answer in time" }))
+        }),
+        Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(error, target, resolved.connectTimeoutMillis)))
+      )
+    })
+  )
 
 /** Connects once and judges the server. `minimumMajorVersion` defaults to {@link minimumMajorVersion}. */
 export const checkServer = (

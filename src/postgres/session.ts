@@ -4,6 +4,7 @@
  * vanished. Needs no service.
  */
 import { connect, type Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import { PgConnection, PgProtocol } from "@effect/sql-pg"
 import { Effect, type Queue, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -77,7 +78,7 @@ export const open = Effect.fnUntraced(function* (
 
   // Finalizers run last to first, so this one runs before the client's own, which would ask a silent server to give up
   // each channel and wait for that.
-  yield* Effect.addFinalizer(() => close(own))
+  yield* Effect.addFinalizer(() => close(own, spokenTo(connection) ?? own))
   return {
     query: (sql, params = []) =>
       explaining(
@@ -90,15 +91,19 @@ export const open = Effect.fnUntraced(function* (
   }
 })
 
+/** The socket on which the client speaks: with TLS another one than that which was opened, and what is written to that one is no TLS. The client does not give it out. */
+const spokenTo = (connection: object): Duplex | undefined =>
+  (connection as { readonly session?: { readonly socket?: Duplex } }).session?.socket
+
 /** When the server closes its end, it has forgotten the session and its locks. */
-const close = (socket: Socket): Effect.Effect<void> =>
+const close = (socket: Socket, spoken: Duplex): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (socket.closed) {
       resume(Effect.void)
       return
     }
     socket.once("close", () => resume(Effect.void))
-    socket.end(PgProtocol.encodeTerminate())
+    spoken.end(PgProtocol.encodeTerminate())
   }).pipe(
     Effect.timeoutOrElse({
       duration: closeMillis,

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto"
 import { expect, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger } from "effect"
+import { Deferred, Effect, Fiber, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Migration, migrate } from "../../src/postgres/migrate.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
@@ -142,4 +143,22 @@ database("a node that waits goes on when the node that migrates dies", (options)
     yield* Fiber.interrupt(dying)
     expect(yield* Fiber.join(waiting)).toEqual(labels([people]))
   })
+)
+
+database("a role that may not make tables is told what it lacks", (options) =>
+  Effect.gen(function* () {
+    const { url } = yield* TestDatabase
+    const name = `runner_${randomUUID().replaceAll("-", "")}`
+    yield* Effect.acquireRelease(run(`CREATE ROLE "${name}" LOGIN PASSWORD 'x'`), () =>
+      Effect.ignore(run(`DROP ROLE "${name}"`))
+    )
+    const own = new URL(Redacted.value(url))
+    own.username = name
+    own.password = "x"
+    const error = yield* Effect.flip(migrate([people], options)).pipe(
+      Effect.provide(PgClient.layer({ url: Redacted.make(own.href), maxConnections: 1 }))
+    )
+    expect(error).toMatchObject({ _tag: "MigrationsNotAllowed" })
+    expect(error.message).toContain("GRANT CREATE, USAGE ON SCHEMA public TO the role")
+  }).pipe(Effect.scoped)
 )
