@@ -1,5 +1,5 @@
 /** What a start of the platform does before it listens: it waits for its partitions, and fills what is empty. Says on stderr how it goes. */
-import { Console, Effect, Stream } from "effect"
+import { Console, Context, Effect, Stream } from "effect"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { Engine } from "../engine/Engine.ts"
 import { Domains } from "../send/domains/Domains.ts"
@@ -7,7 +7,13 @@ import { modes } from "../send/index.ts"
 
 export const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
 
-export const progress = (line: string) => Console.error(`  ${line}`)
+/** Whether a start tells its progress by the log: where lines of the log are JSON and programs read them, text between them would be a fault. */
+export const ProgressIsLogged = Context.Reference<boolean>("sluice/cli/ProgressIsLogged", {
+  defaultValue: () => false
+})
+
+export const progress = (line: string): Effect.Effect<void> =>
+  Effect.flatMap(ProgressIsLogged, (isLogged) => (isLogged ? Effect.logInfo(line) : Console.error(`  ${line}`)))
 
 /** The verified domain of the demo organization, in both modes (docs/platform.md, 2.7). */
 const demoDomain = "demo.test"

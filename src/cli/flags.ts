@@ -28,7 +28,16 @@ export const json = Flag.Boolean("json").pipe(Flag.withDescription("Print JSON")
 export type GivenFlags = { readonly [K in keyof typeof settings]?: Option.Option<string> }
 
 /** The effective configuration with the origin of each value. */
-export const resolved = (flags: GivenFlags) =>
+export const resolved = (flags: GivenFlags) => Effect.tap(resolvedQuietly(flags), ({ unknown }) => tellUnknown(unknown))
+
+/** Says which variables look like settings and are none. */
+export const tellUnknown = (names: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.forEach(names, (name) => Console.error(`sluice: the environment variable ${name} is unknown and ignored`), {
+    discard: true
+  })
+
+/** The same without a word of unknown variables. */
+export const resolvedQuietly = (flags: GivenFlags) =>
   explained(
     Effect.gen(function* () {
       const given = Object.fromEntries(
@@ -37,9 +46,6 @@ export const resolved = (flags: GivenFlags) =>
         )
       )
       const result: Resolved = yield* Effect.fromResult(resolveConfig(yield* Environment, given))
-      for (const name of result.unknown) {
-        yield* Console.error(`sluice: the environment variable ${name} is unknown and ignored`)
-      }
       return result
     })
   )

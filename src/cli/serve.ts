@@ -11,7 +11,7 @@ import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../a
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerOperatorActs, layerProbes, layerPublic } from "../app/server.ts"
 import { version } from "../common/version.ts"
-import { layerObservability } from "../config/observability.ts"
+import { layerObservability, logsAsJson } from "../config/observability.ts"
 import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
 import { Directory } from "../directory/Directory.ts"
 import { healthReport } from "../directory/health.ts"
@@ -31,10 +31,11 @@ import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { listenForBounces } from "../send/inbound/BounceListener.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
-import { type Address, addressesOf, requireAddress, unavailable } from "./addresses.ts"
+import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
-import { addDemoDomain, awaitPartitions, loadBundled, progress, seconds } from "./firstStart.ts"
-import { configuration, settingFlags } from "./flags.ts"
+import { addDemoDomain, awaitPartitions, loadBundled, ProgressIsLogged, progress, seconds } from "./firstStart.ts"
+import { requireKnownVariables } from "./firstVariables.ts"
+import { resolvedQuietly, settingFlags } from "./flags.ts"
 import { handOver, layerOwnDecisions, nodeName, untilOutdated, whileMoving } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
@@ -123,7 +124,8 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     webhookRetryDelays: config.webhookRetryDelays,
     webhookTimeoutMillis: config.webhookTimeout,
     upgradeUrl:
-      config.upgradeUrl ?? `${(config.publicUrl ?? `http://${config.host}:${config.port}`).replace(/\/+$/, "")}/docs`,
+      config.upgradeUrl ??
+      `${(config.publicUrl ?? reachableUrl(`http://${config.host}:${config.port}`)).replace(/\/+$/, "")}/docs`,
     billing: billingOf(config),
     talk: { upstream: speechServiceOf(config) }
   }
@@ -266,6 +268,10 @@ const announcement = Effect.fnUntraced(function* ({ config, reached: { url: publ
 
 /** Tells what the configuration means that one might not expect. */
 const tellMeaning = Effect.fnUntraced(function* (config: Config) {
+  if (config.development === "on")
+    yield* progress(
+      "Development mode, for this machine alone: a demo organization, mail in a local mailbox, checkouts that pay themselves (SLUICE_DEVELOPMENT=on)"
+    )
   if (config.webhookTargets === "any") {
     yield* progress("Webhooks may go to any address, http on this machine included (SLUICE_WEBHOOK_TARGETS=any)")
   }
@@ -299,6 +305,8 @@ const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat:
       yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
     }
     start.reached.url = (config.publicUrl ?? addresses.apiUrl).replace(/\/+$/, "")
+    if (config.publicUrl === undefined && isEverywhere(config.host))
+      yield* progress(`Links begin with ${start.reached.url}, which others cannot reach: set SLUICE_PUBLIC_URL`)
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
@@ -343,7 +351,7 @@ const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<H
     Effect.mapError((error) =>
       error instanceof HttpServerError.ServeError ? unavailable(address, error.cause) : error
     ),
-    Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))
+    Effect.map((context) => reachableUrl(HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)))
   )
 
 /** `--cluster` is short for `--placement cluster`. */
@@ -353,20 +361,25 @@ const cluster = Flag.Boolean("cluster").pipe(
 )
 
 export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ cluster, ...flags }) =>
-  Effect.flatMap(configuration(cluster ? { ...flags, placement: Option.some("cluster") } : flags), (config) => {
-    let starting = true
-    const ready = () => {
-      starting = false
+  Effect.flatMap(
+    resolvedQuietly(cluster ? { ...flags, placement: Option.some("cluster") } : flags),
+    ({ config, unknown }) => {
+      let starting = true
+      const ready = () => {
+        starting = false
+      }
+      const served = Effect.gen(function* () {
+        if (isWorker()) return yield* run(config, ready, yield* takeSeat)
+        yield* requireKnownVariables(config, unknown)
+        return yield* config.workers > 1 ? runWorkers(config, ready) : run(config, ready, undefined)
+      }).pipe(
+        // Printed before the scope closes, because closing takes time.
+        Effect.onInterrupt(() => (isWorker() ? Effect.void : progress("Stopping …")))
+      )
+      return explained(Effect.scoped(served), config.dataDir).pipe(
+        Effect.provideService(ProgressIsLogged, logsAsJson(config) && config.development === "off"),
+        Effect.provide(layerObservability(config, () => starting))
+      )
     }
-    const served = Effect.gen(function* () {
-      if (isWorker()) return yield* run(config, ready, yield* takeSeat)
-      return yield* config.workers > 1 ? runWorkers(config, ready) : run(config, ready, undefined)
-    }).pipe(
-      // Printed before the scope closes, because closing takes time.
-      Effect.onInterrupt(() => (isWorker() ? Effect.void : progress("Stopping …")))
-    )
-    return explained(Effect.scoped(served), config.dataDir).pipe(
-      Effect.provide(layerObservability(config, () => starting))
-    )
-  })
+  )
 ).pipe(Command.withDescription("Start the platform: API, docs and the servers it needs"))

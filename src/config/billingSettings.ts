@@ -42,7 +42,7 @@ export const billingSettings = {
   billingPayments: oneOf(["automatic", "operator"])({
     env: "SLUICE_BILLING_PAYMENTS",
     description:
-      "How invoices are paid: by themselves, or by an operator's word (sluice invoices pay); default: operator, automatic when both servers are embedded, the API listens on a loopback address and NODE_ENV is not production"
+      "How invoices are paid: by themselves, or by an operator's word (sluice invoices pay); default: operator, automatic in development mode when both servers are embedded and the API listens on a loopback address"
   }),
   stripeKey: secret(
     credential({

@@ -17,6 +17,10 @@ const levels: Record<Config["logLevel"], LogLevel.LogLevel> = {
   none: "None"
 }
 
+/** Whether log lines are JSON: by choice, or where no terminal shows them. */
+export const logsAsJson = ({ logFormat }: Config): boolean =>
+  (logFormat ?? (process.stderr.isTTY ? "pretty" : "json")) === "json"
+
 /** `name=value,name=value`, as OpenTelemetry's own variable is written. */
 const parseHeaders = (text: string): Record<string, string> =>
   Object.fromEntries(
@@ -37,7 +41,7 @@ const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>
  * has asked for another form or level, what is merely noted joins when it is over.
  */
 export const layerObservability = (config: Config, isStarting: () => boolean = () => false): Layer.Layer<never> => {
-  const pretty = (config.logFormat ?? (process.stderr.isTTY ? "pretty" : "json")) === "pretty"
+  const pretty = !logsAsJson(config)
   const isQuiet = () => config.logFormat === undefined && config.logLevel === "info" && isStarting()
   const logs = Layer.mergeAll(
     // The JSON logger does not know `LogToStderr`.

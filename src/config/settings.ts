@@ -24,6 +24,7 @@ import {
 import { mailSettings } from "./mailSettings.ts"
 import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
+import { givenIn, unknownVariables } from "./variables.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
 export const settings = {
@@ -162,14 +163,24 @@ export const settings = {
   apiKey: secret(
     apiKey({ env: "SLUICE_API_KEY", description: "Key by which sluice listen reads its organization's events" })
   ),
+  development: oneOf(["on", "off"])({
+    env: "SLUICE_DEVELOPMENT",
+    fallback: "off",
+    description:
+      "Development mode, for one's own machine: what is named as its default elsewhere here, the mailbox of live mail, and an address of the console that is signed in. npm start switches it on; never when NODE_ENV is production"
+  }),
   demo: oneOf(["on", "off"])({
     env: "SLUICE_DEMO",
-    description: "Whether a first start makes the organization demo; default: on, off when NODE_ENV is production"
+    description: "Whether a first start makes the organization demo; default: off, on in development mode"
   }),
   demoKey: secret(
     apiKey({ env: "SLUICE_DEMO_KEY", description: "Value of the demo organization's key; default: random" })
   ),
-  nodeEnv: text({ env: "NODE_ENV", fallback: "development", description: "production switches the demo off" }),
+  nodeEnv: text({
+    env: "NODE_ENV",
+    fallback: "development",
+    description: "production switches the development mode off"
+  }),
   logLevel: oneOf(["trace", "debug", "info", "warn", "error", "none"])({
     env: "SLUICE_LOG_LEVEL",
     fallback: "info",
@@ -208,7 +219,7 @@ export const settings = {
   webhookTargets: oneOf(targetPolicies)({
     env: "SLUICE_WEBHOOK_TARGETS",
     description:
-      "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded, the API listens on a loopback address and NODE_ENV is not production"
+      "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any in development mode when both servers are embedded and the API listens on a loopback address"
   }),
   webhookRetryDelays: retryDelays({
     env: "SLUICE_WEBHOOK_RETRY_DELAYS",
@@ -227,7 +238,7 @@ export const settings = {
   metrics: oneOf(["open", "admin"])({
     env: "SLUICE_METRICS",
     description:
-      "Who may read /metrics on the API's address: anybody, or who has the admin API's credential; default: open where the API listens on a loopback address, else admin"
+      "Who may read /metrics on the API's address: anybody, or who has the admin API's credential; default: admin, open in development mode where the API listens on a loopback address"
   }),
   otlpEndpoint: url(
     "http:",
@@ -267,6 +278,7 @@ type Defaulted =
   | "mailboxBytes"
   | "adminHost"
   | "adminPort"
+  | "development"
   | "demo"
   | "nodeEnv"
   | "logLevel"
@@ -340,7 +352,7 @@ export const resolveConfig = (
   const config: Record<string, unknown> = {}
   for (const [name, entry] of settingEntries) {
     const fromFlag = flags[name]
-    const fromEnvironment = environment[entry.env] === "" ? undefined : environment[entry.env]
+    const fromEnvironment = givenIn(environment, entry.env)
     const source: Source = fromFlag !== undefined ? "flag" : fromEnvironment !== undefined ? "environment" : "default"
     const value = fromFlag ?? fromEnvironment ?? entry.fallback
     if (value === undefined) {
@@ -356,20 +368,23 @@ export const resolveConfig = (
       faults.push(`${origin} must be ${parsed.failure}${entry.secret ? "" : `, not ${JSON.stringify(value)}`}`)
     }
   }
-  const assume = (name: keyof Settings, value: string) => {
-    if (config[name] !== undefined) return
+  const override = (name: keyof Settings, value: string) => {
     config[name] = value
     const line = lines.findIndex((one) => one.name === name)
     lines[line] = { ...lines[line]!, value }
   }
-  const production = config.nodeEnv === "production"
+  const assume = (name: keyof Settings, value: string) => {
+    if (config[name] === undefined) override(name, value)
+  }
+  const development = config.development === "on" && config.nodeEnv !== "production"
+  if (config.development === "on" && !development) override("development", "off")
   const embedded = config.databaseUrl === undefined && config.natsUrl === undefined
-  assume("demo", production ? "off" : "on")
-  // Defaults that are meant for one's own machine do not apply when the API listens on other addresses.
+  assume("demo", development ? "on" : "off")
+  // Defaults that are meant for one's own machine need its owner's word, and do not apply when the API listens on other addresses: behind a proxy a loopback address says nothing.
   const local = isLoopback(config.host)
-  assume("webhookTargets", embedded && local && !production ? "any" : "public")
-  assume("billingPayments", embedded && local && !production ? "automatic" : "operator")
-  assume("metrics", local ? "open" : "admin")
+  assume("webhookTargets", development && embedded && local ? "any" : "public")
+  assume("billingPayments", development && embedded && local ? "automatic" : "operator")
+  assume("metrics", development && local ? "open" : "admin")
   const { host, port, adminHost, adminPort } = config
   if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
     faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
@@ -399,8 +414,10 @@ export const resolveConfig = (
         `${settings.workers.env} must be at most ${most} with the embedded PostgreSQL, of whose ${embeddedConnections} connections each worker takes ${each}: lower ${settings.databasePool.env}, or set ${settings.databaseUrl.env}`
       )
   }
-  const known = new Set(settingEntries.map(([, entry]) => entry.env))
-  const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
+  const unknown = unknownVariables(
+    environment,
+    settingEntries.map(([, entry]) => entry.env)
+  )
   if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
   // Every key of the table was set above, with the type from its schema.
   return Result.succeed({ config: config as unknown as Config, lines, unknown })
@@ -414,15 +431,14 @@ const connectionsPerWorker = 6
 const isLoopback = (host: unknown): boolean =>
   typeof host === "string" && /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 
-/** Whether a first start makes the demo organization (docs/platform.md, 2.7: off by choice or in production). */
+/** Whether a first start makes the demo organization (docs/platform.md, 2.7: by choice, or in development mode). */
 export const demoWanted = (config: Config): boolean => config.demo === "on"
 
 /**
- * Whether live mail goes to a mailbox in memory that this machine may read (docs/handoff.md, 3): with both servers embedded, on a loopback address, and never in
- * production.
+ * Whether live mail goes to a mailbox in memory that this machine may read (docs/handoff.md, 3): in development mode, with both servers embedded, on a loopback address.
  */
-export const mailboxWanted = ({ databaseUrl, host, natsUrl, nodeEnv }: Config): boolean =>
-  databaseUrl === undefined && natsUrl === undefined && isLoopback(host) && nodeEnv !== "production"
+export const mailboxWanted = ({ databaseUrl, development, host, natsUrl }: Config): boolean =>
+  development === "on" && databaseUrl === undefined && natsUrl === undefined && isLoopback(host)
 
 /** A table of the effective values with their origin, aligned for a terminal. */
 export const describeConfig = (lines: ReadonlyArray<ConfigLine>): string => {

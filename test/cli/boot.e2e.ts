@@ -64,6 +64,29 @@ describe("serve refuses", () => {
     )
   })
 
+  it("a variable that is no setting, before anything is made, and not once a platform has run there", async () => {
+    const dataDir = await folder()
+    const misspelt = { SLUICE_PARTITION: "16", SLUICE_DATA_DIR: dataDir }
+    expect(await refused(misspelt)).toBe(
+      "sluice: SLUICE_PARTITION (did you mean SLUICE_PARTITIONS?) is no setting. " +
+        "A first start refuses it, because some settings, such as SLUICE_PARTITIONS, are fixed for ever by it."
+    )
+    const url = await database()
+    expect(await refused({ ...misspelt, DATABASE_URL: url, NATS_URL: inject("natsUrl") })).toContain(
+      "SLUICE_PARTITION "
+    )
+    expect(await query(url, "select 1 from pg_class where relname = 'schema_migrations'")).toEqual([])
+    const served = await startPlatform({
+      DATABASE_URL: await database("seeded"),
+      NATS_URL: inject("natsUrl"),
+      SLUICE_PARTITION: "16",
+      SLUICE_SERVICE_HOST: "10.0.0.1"
+    })
+    expect(served.stderr()).toContain("SLUICE_PARTITION is unknown and ignored")
+    expect(served.stderr()).not.toContain("SLUICE_SERVICE_HOST")
+    await served.stop()
+  })
+
   it.each(["SLUICE_PORT", "SLUICE_ADMIN_PORT"])("a port in use (%s), before anything is started", async (setting) => {
     const port = await listen((socket) => socket.destroy())
     expect(await refused({ [setting]: `${port}` })).toBe(
@@ -212,6 +235,19 @@ describe("a first start on a named database", () => {
       expect(platform.demoKey).toBeUndefined()
       expect(platform.stdout()).not.toContain("Key")
       expect(await organizations(url)).toEqual([])
+    }))
+
+  it("[platform 2.7, 8.2] without development mode has no demo, no mailbox and closed metrics, and tells its progress by the log", () =>
+    started({ SLUICE_DEVELOPMENT: "off", SLUICE_HOST: "0.0.0.0" }, async (platform, url) => {
+      expect(platform.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+      expect(platform.demoKey).toBeUndefined()
+      expect(await organizations(url)).toEqual([])
+      const status = async (path: string) => (await fetch(`${platform.url}${path}`)).status
+      expect([await status("/metrics"), await status("/dev/mailbox"), await status("/livez")]).toEqual([401, 404, 200])
+      const lines = platform.stderr().trim().split("\n")
+      expect(lines.map((line) => typeof JSON.parse(line))).toEqual(lines.map(() => "object"))
+      expect(platform.stderr()).toContain("set SLUICE_PUBLIC_URL")
+      expect(platform.stderr()).not.toContain("Development mode")
     }))
 
   it("gives the demo key the value of SLUICE_DEMO_KEY", async () => {

@@ -216,6 +216,7 @@ export const openDeployment = async (logs?: string): Promise<Deployment> => {
         machine,
         [process.execPath, main, "serve", "--cluster"],
         {
+          SLUICE_DEVELOPMENT: "on",
           DATABASE_URL: outside.href,
           NATS_URL: natsUrl,
           SLUICE_ADMIN_KEY: adminKey,

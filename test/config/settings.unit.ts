@@ -5,6 +5,8 @@ import { demoWanted, describeConfig, InvalidConfig, resolveConfig } from "../../
 const resolved = (environment: Record<string, string>, flags: Record<string, string> = {}) =>
   Result.getOrThrow(resolveConfig(environment, flags))
 
+const development = { SLUICE_DEVELOPMENT: "on" }
+
 describe("configuration", () => {
   it("[platform 8.3] has defaults for everything that must have a value", () => {
     const { config } = resolved({})
@@ -101,6 +103,23 @@ describe("configuration", () => {
 
   it("names variables that look like ours and are not", () => {
     expect(resolved({ SLUICE_PROT: "1", PATH: "/bin" }).unknown).toEqual(["SLUICE_PROT"])
+    const ofOthers = {
+      SLUICE_TEST_ALL: "1",
+      SLUICE_SERVICE_HOST: "10.0.0.1",
+      SLUICE_SERVICE_PORT: "8080",
+      SLUICE_SERVICE_PORT_HTTP: "8080",
+      SLUICE_PORT: "tcp://10.0.0.1:8080",
+      SLUICE_PORT_8080_TCP: "tcp://10.0.0.1:8080",
+      SLUICE_PORT_8080_TCP_PROTO: "tcp",
+      SLUICE_PORT_8080_TCP_PORT: "8080",
+      SLUICE_PORT_8080_TCP_ADDR: "10.0.0.1",
+      SLUICE_ADMIN_SERVICE_HOST: "10.0.0.2",
+      SLUICE_ADMIN_PORT: "tcp://10.0.0.2:8081"
+    }
+    const { config, unknown } = resolved(ofOthers)
+    expect([unknown, config.port, config.adminPort]).toEqual([[], 8080, 0])
+    const misspelt = { SLUICE_SERVICE_HOSTS: "a", SLUICE_PORTS: "1", SLUICE_TESTS: "1", SLUICE_PARTITION: "4" }
+    expect(resolved({ ...ofOthers, ...misspelt }).unknown).toEqual(Object.keys(misspelt).toSorted())
     const faulty = resolveConfig({ SLUICE_PROT: "1", SLUICE_PORT: "x" })
     expect(Result.isFailure(faulty) ? faulty.failure.message : "").toBe(
       `The configuration has 2 faults:
@@ -109,17 +128,22 @@ describe("configuration", () => {
     )
   })
 
-  it("[platform 2.7] wants the demo unless it is off or this is production", () => {
-    expect(demoWanted(resolved({}).config)).toBe(true)
-    expect(demoWanted(resolved({ NODE_ENV: "production" }).config)).toBe(false)
+  it("[platform 2.7] wants the demo in development mode, or where it is told to", () => {
+    expect(demoWanted(resolved({}).config)).toBe(false)
+    expect(demoWanted(resolved({ SLUICE_DEMO: "on" }).config)).toBe(true)
+    expect(demoWanted(resolved(development).config)).toBe(true)
+    expect(demoWanted(resolved({ ...development, NODE_ENV: "production" }).config)).toBe(false)
     expect(demoWanted(resolved({ NODE_ENV: "production", SLUICE_DEMO: "on" }).config)).toBe(true)
-    expect(demoWanted(resolved({ SLUICE_DEMO: "off" }).config)).toBe(false)
-    const { lines } = resolved({ NODE_ENV: "production" })
+    expect(demoWanted(resolved({ ...development, SLUICE_DEMO: "off" }).config)).toBe(false)
+    const { lines } = resolved({ ...development, NODE_ENV: "production" })
+    expect(lines.find(({ name }) => name === "development")).toMatchObject({ value: "off" })
     expect(lines.find(({ name }) => name === "demo")).toMatchObject({ value: "off", source: "default" })
   })
 
   it("lets webhooks go anywhere in a development start with servers of its own, and nowhere else unless told", () => {
-    const targets = (environment: Record<string, string>) => resolved(environment).config.webhookTargets
+    const targets = (environment: Record<string, string>) =>
+      resolved({ ...development, ...environment }).config.webhookTargets
+    expect(resolved({}).config.webhookTargets).toBe("public")
     const servers = { DATABASE_URL: "postgres://db/sluice", NATS_URL: "nats://one:4222" }
     expect(targets({})).toBe("any")
     for (const host of ["127.0.0.2", "::1", "localhost"]) expect(targets({ SLUICE_HOST: host })).toBe("any")
@@ -134,13 +158,15 @@ describe("configuration", () => {
     expect(targets({ DATABASE_URL: servers.DATABASE_URL })).toBe("public")
     expect(targets({ NATS_URL: servers.NATS_URL })).toBe("public")
     expect(targets({ ...servers, SLUICE_WEBHOOK_TARGETS: "any" })).toBe("any")
-    const { lines } = resolved({})
+    const { lines } = resolved(development)
     expect(lines.find(({ name }) => name === "webhookTargets")).toMatchObject({ value: "any", source: "default" })
   })
 
   it("opens the metrics where only this machine reaches them, and else for the operator", () => {
     const metrics = (environment: Record<string, string>) => resolved(environment).config.metrics
-    expect(metrics({})).toBe("open")
+    expect(metrics({})).toBe("admin")
+    expect(metrics(development)).toBe("open")
+    expect(metrics({ ...development, SLUICE_HOST: "0.0.0.0" })).toBe("admin")
     expect(metrics({ SLUICE_HOST: "0.0.0.0" })).toBe("admin")
     expect(metrics({ SLUICE_HOST: "0.0.0.0", SLUICE_METRICS: "open" })).toBe("open")
     expect(metrics({ SLUICE_METRICS: "admin" })).toBe("admin")

@@ -79,6 +79,8 @@ const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import
 export const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/",
+  // As `npm start` sets it.
+  SLUICE_DEVELOPMENT: "on",
   ...logsOf(environment),
   ...secretsOf(environment),
   ...variantEnvironment(),

@@ -40,6 +40,7 @@ const startNode = async ({ workbench }: Round, home: string, name: string, serve
   const port = await freePort()
   const child = workbench.start(process.execPath, [program, "serve", "--cluster"], {
     env: {
+      SLUICE_DEVELOPMENT: "on",
       DATABASE_URL: servers.databaseUrl,
       NATS_URL: servers.natsUrl,
       SLUICE_DATA_DIR: join(home, name),

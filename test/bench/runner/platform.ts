@@ -42,6 +42,7 @@ export interface PlatformOptions {
 /** Settings of the platform and of the commands that speak to it. */
 export const platformSettings = (dataFolder: string): Readonly<Record<string, string>> => ({
   SLUICE_DATA_DIR: dataFolder,
+  SLUICE_DEVELOPMENT: "on",
   SLUICE_DEMO_KEY: demoKey,
   SLUICE_LOG_LEVEL: "warn"
 })
