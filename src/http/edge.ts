@@ -4,7 +4,7 @@
  * that every answer carries, counts and times it, and logs failures. No key reaches a log: it logs the path only, never
  * the query or a header.
  */
-import { type Cause, Clock, Context, Effect, type Layer, SchemaIssue, type Types } from "effect"
+import { type Cause, Clock, Context, Effect, type Fiber, type Layer, SchemaIssue, type Types } from "effect"
 import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ClientAbort, HttpServerError } from "effect/http/HttpServerError"
 import { type HttpApi, HttpApiError } from "effect/http-api"
@@ -21,6 +21,8 @@ export interface EdgeOptions {
   readonly accessLog: boolean
   /** Whether failures are logged, default true; a command shows them itself. */
   readonly failureLog?: boolean
+  /** How long a read may take, by default as docs/platform.md, 8.4 says. */
+  readonly readTimeoutMillis?: number
 }
 
 /** The part of a failure that the caller sees. */
@@ -141,6 +143,36 @@ const unknownRoute = (request: HttpServerRequest.HttpServerRequest, allowedMetho
       }
 }
 
+/** How long a read may take before it is answered 503. Each product bounds what changes something, and says that its outcome is not known; a read has none. */
+const readTimeoutMillis = 9_500
+
+/** Why a request was interrupted: its answer took too long. */
+class ReadTooLate extends Context.Service<ReadTooLate, true>()("sluice/http/edge/ReadTooLate") {
+  static readonly annotation = this.context(true)
+}
+
+const tooLate: Failure = {
+  code: "unavailable",
+  message: "The answer took too long; the request is safe to repeat",
+  headers: { "retry-after": "1" }
+}
+
+/** Interrupts a request that reads and takes too long; answers what ends the watch. Operators may wait for longer. */
+const watchRead = (
+  fiber: Fiber.Fiber<unknown, unknown> & { readonly context: Context.Context<never> },
+  { method, url }: HttpServerRequest.HttpServerRequest,
+  millis: number
+): (() => void) => {
+  if ((method !== "GET" && method !== "HEAD") || url.startsWith("/admin/")) return () => {}
+  const watch = Effect.runForkWith(fiber.context)(
+    Effect.andThen(
+      Effect.sleep(millis),
+      Effect.sync(() => fiber.interruptUnsafe(undefined, ReadTooLate.annotation))
+    )
+  )
+  return () => watch.interruptUnsafe()
+}
+
 /** What the caller sees of a cause; `aborted` when it is the caller who has gone. */
 const failureOf = (
   cause: Cause.Cause<unknown>,
@@ -153,6 +185,7 @@ const failureOf = (
   for (const reason of cause.reasons) {
     if (reason._tag === "Interrupt") {
       if (reason.annotations.has(ClientAbort.key)) return "aborted"
+      if (reason.annotations.has(ReadTooLate.key)) return tooLate
       interrupted = true
       continue
     }
@@ -259,8 +292,10 @@ export const layerEdge = (
             const refused = finish(respond({ code: "invalid_request", message: problem }, pathOf(request.url)))
             return Effect.as(options.accessLog ? log(refused.status) : Effect.void, refused)
           }
+          const unwatch = watchRead(fiber, request, options.readTimeoutMillis ?? readTimeoutMillis)
           return Effect.matchCauseEffect(httpEffect, {
             onSuccess: (response) => {
+              unwatch()
               // The body decoder itself answers an unknown content type, in plain text.
               const answer =
                 response.status === 415
@@ -275,6 +310,7 @@ export const layerEdge = (
                 : Effect.succeed(finished)
             },
             onFailure: (cause) => {
+              unwatch()
               const failure = failureOf(cause, request, routeOf()?.params ?? {}, state, allowedMethods)
               if (failure === "aborted") return Effect.succeed(finish(HttpServerResponse.empty({ status: 499 })))
               const finished = finish(respond(failure, pathOf(request.url)))

@@ -80,6 +80,9 @@ export const givenKey = (
 /** A session's text is no key: it counts in its cookie alone. */
 const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : text)
 
+/** How long a key may be looked up. What is asked for with it has its own time after that. */
+const verifyTimeoutMillis = 5_000
+
 const unauthorizedMessage = "Invalid or missing API key"
 
 /** The refusals of an access, in its product's shape. */
@@ -295,6 +298,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       const warm = authentication.verifyWarm(key, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
       if (warm !== undefined) return admit(fiber, warm)
       return authentication.verify(key).pipe(
+        Effect.timeout(verifyTimeoutMillis),
         Effect.tapError(() => retryAfter(retryAfterMillis)),
         Effect.mapError(() => refusals.unavailable("The API key cannot be checked right now")),
         Effect.flatMap((principal) => admit(fiber, principal))

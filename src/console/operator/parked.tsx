@@ -112,7 +112,7 @@ export const Parked = () => {
       <Part title="Organizations">
         {error !== undefined && <Fault error={error} retry={reload} />}
         {data === undefined && error === undefined && <Loading />}
-        {data?.organizations.length === 0 && (
+        {error === undefined && data?.organizations.length === 0 && (
           <Empty title="Nothing is parked">
             <p>
               <Chip state="ok" word="All well" />

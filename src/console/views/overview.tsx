@@ -1,6 +1,7 @@
 /** How things are: what needs somebody, how much happens, and what is let go next. */
 import type { ComponentChildren } from "preact"
 import { type Answer, get } from "../api.ts"
+import { type Knowledge, knowledgeOf } from "../knowledge.ts"
 import { type Loaded, useLoad, usePolling, useRefresh } from "../loading.ts"
 import { hasScope, hasService, session } from "../session.ts"
 import { Chip, Command, Empty, Fault, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
@@ -107,12 +108,21 @@ const alarmsOf = (
     }))
 ]
 
-const Alarms = ({ alarms }: { readonly alarms: ReadonlyArray<Alarm> }) =>
-  alarms.length === 0 ? (
-    <p>
-      <Chip state="ok" word="All well" /> Nothing needs you.
-    </p>
-  ) : (
+const Alarms = ({ alarms, known }: { readonly alarms: ReadonlyArray<Alarm>; readonly known: Knowledge }) => {
+  if (known === "loading") return <Loading />
+  if (known === "unknown")
+    return (
+      <p>
+        <Chip state="degraded" word="Not known" /> The platform does not answer all that is asked here.
+      </p>
+    )
+  if (known === "well")
+    return (
+      <p>
+        <Chip state="ok" word="All well" /> Nothing needs you.
+      </p>
+    )
+  return (
     <Table
       caption="What needs you"
       items={alarms}
@@ -123,6 +133,7 @@ const Alarms = ({ alarms }: { readonly alarms: ReadonlyArray<Alarm> }) =>
       ]}
     />
   )
+}
 
 const Releases = ({ held }: { readonly held: Loaded<Answer<"GET", "/v1/send/emails"> | undefined> }) => {
   if (held.error !== undefined) return <Fault error={held.error} retry={held.reload} />
@@ -270,8 +281,8 @@ export const Overview = () => {
         perMinute={rates.data?.data.reduce((sum, { count }) => sum + count, 0)}
       />
       <Part title="Needs you">
-        <Fault error={endpoints.error ?? tenant.error ?? ""} />
-        <Alarms alarms={alarms} />
+        <Fault error={endpoints.error ?? tenant.error ?? domains.error ?? ""} />
+        <Alarms alarms={alarms} known={knowledgeOf([endpoints, tenant, domains], ready.data, alarms.length)} />
       </Part>
       {seesEvents && (
         <Part title="Events by the minute">
