@@ -2,10 +2,11 @@
  * Logs to stderr, readable on a terminal and as JSON elsewhere; traces, metrics and logs also to an OTLP collector when
  * one is configured. Secrets are `Redacted` before they could be logged, and the edge logs paths, never queries.
  */
-import { Layer, Logger, LogLevel, Redacted, References } from "effect"
+import { Cause, Duration, Effect, Layer, Logger, LogLevel, Metric, Redacted, References } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
 import { version } from "../common/version.ts"
+import { LogSampling, samplingLimits } from "./LogSampling.ts"
 import type { Config } from "./settings.ts"
 
 const levels: Record<Config["logLevel"], LogLevel.LogLevel> = {
@@ -36,6 +37,77 @@ const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>
     if (!isQuiet() || !LogLevel.isLessThan(options.logLevel, "Warn")) logger.log(options)
   })
 
+/** What tells of lines that were left out; it is never left out itself. */
+const leftOutMessage = "Log lines were left out"
+
+/** What differs between lines of one kind. */
+const particulars = /[0-9a-f]{8,}|\d+/gi
+
+const keptKindCharacters = 200
+
+const partOf = (part: unknown): string => (part instanceof Error ? `${part.name} ${part.message}` : String(part))
+
+const textOf = (message: unknown): string => (Array.isArray(message) ? message.map(partOf).join(" ") : partOf(message))
+
+const faultOf = (cause: Cause.Cause<unknown>): string => {
+  if (cause.reasons.length === 0) return ""
+  return partOf(Cause.squash(cause))
+}
+
+/** What kind of line it is, as far as an outage makes many: warnings, errors and answers of failed requests. Undefined for one that is always written. */
+const kindOf = (
+  { cause, fiber, logLevel, message }: Logger.Options<unknown>,
+  hasAccessLog: boolean
+): string | undefined => {
+  const text = textOf(message)
+  if (text === leftOutMessage) return undefined
+  const { status } = fiber.getRef(References.CurrentLogAnnotations) as { readonly status?: unknown }
+  const isFailedRequest = typeof status === "number" && status >= 500
+  if (isFailedRequest ? hasAccessLog : LogLevel.isLessThan(logLevel, "Warn")) return undefined
+  return `${logLevel} ${text} ${isFailedRequest ? status : ""} ${faultOf(cause)}`
+    .replaceAll(particulars, "#")
+    .slice(0, keptKindCharacters)
+    .trim()
+}
+
+/** Writes of each kind of line as many as the sampling says. With an access log each request has its line. */
+export const sampled = (
+  sampling: LogSampling,
+  logger: Logger.Logger<unknown, void>,
+  hasAccessLog = false
+): Logger.Logger<unknown, void> =>
+  Logger.make((options) => {
+    const kind = kindOf(options, hasAccessLog)
+    if (kind === undefined || sampling.take(kind, options.date.getTime())) logger.log(options)
+  })
+
+/** Tells what was left out, once in each window and at the end. */
+const layerLeftOut = (sampling: LogSampling): Layer.Layer<never> => {
+  const counter = Metric.counter("sluice_log_lines_left_out_total", {
+    description: "Log lines that were counted and not written, because many of their kind came in a short time",
+    incremental: true
+  })
+  const tell = Effect.clockWith((clock) =>
+    Effect.forEach(
+      sampling.due(clock.currentTimeMillisUnsafe()),
+      ({ count, kind }) =>
+        Effect.andThen(
+          Metric.update(counter, count),
+          Effect.annotateLogs(Effect.logWarning(leftOutMessage), { count, like: kind })
+        ),
+      { discard: true }
+    )
+  )
+  return Layer.effectDiscard(
+    Effect.gen(function* () {
+      yield* Effect.addFinalizer(() => tell)
+      yield* Effect.forkScoped(
+        Effect.forever(Effect.andThen(Effect.sleep(Duration.millis(samplingLimits.windowMillis)), tell))
+      )
+    })
+  )
+}
+
 /**
  * Loggers, least level and exporters of the configuration. A start tells its own progress: on a terminal, where nobody
  * has asked for another form or level, what is merely noted joins when it is over.
@@ -43,12 +115,20 @@ const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>
 export const layerObservability = (config: Config, isStarting: () => boolean = () => false): Layer.Layer<never> => {
   const pretty = !logsAsJson(config)
   const isQuiet = () => config.logFormat === undefined && config.logLevel === "info" && isStarting()
-  const logs = Layer.mergeAll(
+  const sampling = new LogSampling()
+  const loggers = Layer.mergeAll(
     // The JSON logger does not know `LogToStderr`.
-    Logger.layer([pretty ? quietWhile(isQuiet, Logger.consolePretty()) : Logger.withConsoleError(Logger.formatJson)]),
+    Logger.layer([
+      sampled(
+        sampling,
+        pretty ? quietWhile(isQuiet, Logger.consolePretty()) : Logger.withConsoleError(Logger.formatJson),
+        config.accessLog === "on"
+      )
+    ]),
     Layer.succeed(References.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
   )
+  const logs = Layer.provideMerge(layerLeftOut(sampling), loggers)
   // Without a collector, spans would only cost time.
   if (config.otlpEndpoint === undefined) return Layer.merge(logs, Layer.succeed(References.TracerEnabled, false))
   return Otlp.layerJson({

@@ -193,7 +193,7 @@ export const settings = {
   accessLog: oneOf(["on", "off"])({
     env: "SLUICE_ACCESS_LOG",
     fallback: "off",
-    description: "Whether every request is logged; failed ones always are"
+    description: "Whether every request is logged; without it failed ones are, many equal ones sampled and counted"
   }),
   fastLane: oneOf(["on", "off"])({
     env: "SLUICE_FAST_LANE",

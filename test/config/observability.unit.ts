@@ -1,0 +1,55 @@
+/** Logs in an outage: lines of failed requests are sampled, and all of them are counted. */
+import { Effect, Logger } from "effect"
+import { describe, expect, it } from "vitest"
+import { LogSampling, samplingLimits } from "../../src/config/LogSampling.ts"
+import { sampled } from "../../src/config/observability.ts"
+
+const run = async (lines: Effect.Effect<void>, hasAccessLog = false) => {
+  const sampling = new LogSampling()
+  const written: Array<string> = []
+  const logger = Logger.make<unknown, void>(({ message }) => void written.push(String(message)))
+  await Effect.runPromise(Effect.provide(lines, Logger.layer([sampled(sampling, logger, hasAccessLog)])))
+  return { written, due: sampling.due(Date.now()) }
+}
+
+const answered = (status: number, path: string) =>
+  Effect.annotateLogs(Effect.logInfo("Request answered"), { status, path, requestId: `req_${path}` })
+
+describe("logs", () => {
+  it("hold a few lines of each kind of failure, whatever the paths and ids, and count the others", async () => {
+    const flood = Effect.forEach(
+      Array.from({ length: 1_000 }, (_, at) => at),
+      (at) =>
+        Effect.andThen(
+          answered(503, `/v1/telco/lookup/${at}`),
+          Effect.logWarning(`The probe ${at} failed`, new Error(`no answer from 10.0.0.${at}`))
+        ),
+      { discard: true }
+    )
+    const { due, written } = await run(flood)
+    expect(written).toHaveLength(2 * samplingLimits.lines)
+    expect(due.map(({ count }) => count)).toEqual([1_000 - samplingLimits.lines, 1_000 - samplingLimits.lines])
+    expect(due[0]!.kind).toBe("Info Request answered #")
+  })
+
+  it("hold every request where there is an access log", async () => {
+    const flood = Effect.forEach(Array.from({ length: 100 }), () => answered(503, "/v1/npa/212"), { discard: true })
+    expect([await run(flood, true).then(({ written }) => written.length), (await run(flood)).written.length]).toEqual([
+      100,
+      samplingLimits.lines
+    ])
+  })
+
+  it("hold every line of an access log, and failures of another kind", async () => {
+    const { due, written } = await run(
+      Effect.gen(function* () {
+        for (let at = 0; at < 100; at++) yield* answered(200, "/v1/npa/212")
+        for (let at = 0; at < 100; at++) yield* answered(404, "/v1/none")
+        for (let at = 0; at < 100; at++) yield* Effect.logInfo("A partition serves")
+        for (let at = 0; at < 5; at++) yield* Effect.logError("Request failed", new Error("one"))
+        for (let at = 0; at < 5; at++) yield* Effect.logError("Request failed", new Error("another"))
+      })
+    )
+    expect([written.length, due]).toEqual([310, []])
+  })
+})
