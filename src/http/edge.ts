@@ -43,6 +43,9 @@ const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
+/** The path as logs have it: what stands behind a `;` may be a parameter by who wrote it, such as a key, and parameters are not logged. */
+const loggedPath = (url: string): string => pathOf(url).replace(/(?:;|%3b).*$/i, ";…")
+
 /** The methods of a path, for a 405's `Allow`; empty when no route has the path. */
 type AllowedMethods = (path: string) => ReadonlyArray<string>
 
@@ -282,7 +285,7 @@ export const layerEdge = (
             return Effect.annotateLogs(line, {
               requestId: state.requestId,
               method: request.method,
-              path: pathOf(request.url),
+              path: loggedPath(request.url),
               status
             })
           }

@@ -44,11 +44,14 @@ const messages: Partial<Record<ErrorCode, string>> = {
   invalid_request: "This is not a well-formed HTTP request."
 }
 
-/** The target with each `;` of its path escaped, so that it stands for itself. */
+/** A parameter of a segment, as some write it. No endpoint has one, and its value may be a key, which logs and traces must not show. */
+const segmentParameter = /;([^/;=]*)=[^/;]*/g
+
+/** The target with each `;` of its path escaped, so that it stands for itself, and without the values behind it. */
 const literalPath = (target: string): string => {
   const start = target.indexOf("?")
   const path = start === -1 ? target : target.slice(0, start)
-  return path.replaceAll(";", "%3B") + target.slice(path.length)
+  return path.replaceAll(segmentParameter, "%3B$1=%E2%80%A6").replaceAll(";", "%3B") + target.slice(path.length)
 }
 
 /** A connection with the answer that Node is to write to it. */
@@ -56,22 +59,15 @@ interface Answering extends Duplex {
   readonly _httpMessage?: { readonly req?: IncomingMessage } | null
 }
 
-/** The head of a request as far as it is known when Node refuses it: its target, and the User-Agent, which some shapes of errors depend on. */
-const refusedRequest = (
-  { rawPacket }: { readonly rawPacket?: Buffer },
-  socket: Answering
-): { readonly target: string; readonly userAgent: string | undefined } => {
-  // A body that did not come whole belongs to a request that Node has given to its listeners.
+/** The request whose body did not come whole: Node has given it to its listeners. Of what never became a request nothing is known. */
+const refusedRequest = (socket: Answering): { readonly target: string; readonly userAgent: string | undefined } => {
   const request = socket._httpMessage?.req
-  if (request?.complete === false) return { target: request.url ?? "", userAgent: request.headers["user-agent"] }
-  const head = rawPacket?.toString("latin1") ?? ""
-  return {
-    target: /^[A-Z]+ (\/[^ ?#]*)/.exec(head)?.[1] ?? "",
-    userAgent: /\r\nuser-agent: *([^\r]*)/i.exec(head)?.[1]
-  }
+  return request?.complete === false
+    ? { target: request.url ?? "", userAgent: request.headers["user-agent"] }
+    : { target: "", userAgent: undefined }
 }
 
-/** The body of an answer to what never becomes a request, in the shape of the product that its path belongs to. */
+/** The body of an answer that the server itself gives, in the shape of the product that the path belongs to, and in the generic one where no path is known. */
 const refusalBody = (code: ErrorCode, { target, userAgent }: ReturnType<typeof refusedRequest>): string => {
   const path = target.split(/[?#]/, 1)[0]!
   const text = JSON.stringify(errorBody(errorShapeOf(path), code, messages[code] ?? ""))
@@ -112,13 +108,13 @@ export const makeNodeServer = (times: ArrivalTimes = arrivalTimes): FrontedServe
   server.on("request", (request) => {
     if (/[;#]/.test(request.url ?? "")) request.url = literalPath(request.url!.replace(/#.*/, ""))
   })
-  server.on("clientError", (error: Error & { readonly code?: string; readonly rawPacket?: Buffer }, socket: Duplex) => {
+  server.on("clientError", (error: Error & { readonly code?: string }, socket: Duplex) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy()
       return
     }
     const code = refusals[error.code ?? ""] ?? "invalid_request"
-    const body = refusalBody(code, refusedRequest(error, socket))
+    const body = refusalBody(code, refusedRequest(socket))
     socket.end(
       `HTTP/1.1 ${errorStatus[code]} ${STATUS_CODES[errorStatus[code]]}\r\nX-Request-Id: req_${randomUUID()}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
     )

@@ -50,6 +50,7 @@ describe("[platform 11.3] amounts are shown with the digits of ISO 4217", () => 
     expect(moneyText(-5, "usd")).toBe("-0.05 USD")
     expect(moneyText(0, "jpy")).toBe("0 JPY")
     expect(moneyText(1, "kwd")).toBe("0.001 KWD")
+    expect(moneyText(500, "JPY")).toBe("500 JPY")
     expect(moneyText(100, "zzz")).toBe("1.00 ZZZ")
   })
 

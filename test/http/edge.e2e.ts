@@ -95,6 +95,7 @@ describe("the text of a request", () => {
     ] as const)
       expect([path, (await raw(path)).status]).toEqual([path, status])
     expect(JSON.parse((await raw("/v1/npa/212;x")).text).message).toContain('"212;x"')
+    expect(JSON.parse((await raw("/v1/npa/212;key=secret")).text).message).toContain('"212;key=…"')
   })
 })
 

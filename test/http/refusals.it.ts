@@ -58,21 +58,17 @@ describe("[platform 1.2] a request that does not come whole in time is 408", () 
   })
 })
 
-describe("[platform 1.4] a request that is none is refused in the shape of its product", () => {
+describe("[platform 1.4] what never becomes a request is refused in the generic shape", () => {
   it("where its headers are too large", async () => {
     const answer = await exchange(url, `GET /v1/send/emails HTTP/1.1\r\nHost: a\r\nX-A: ${"a".repeat(20_000)}\r\n\r\n`)
+    const message = "The request's headers are larger than 16384 bytes."
     expect([answer.status, jsonOf(answer)]).toEqual([
       431,
-      {
-        error: {
-          code: "request_header_fields_too_large",
-          message: "The request's headers are larger than 16384 bytes."
-        }
-      }
+      { success: false, error: { code: "request_header_fields_too_large", message } }
     ])
   })
 
-  it("and in the generic one where it names no path", async () => {
+  it("and where it is no HTTP", async () => {
     const answer = await exchange(url, "nonsense\r\n\r\n")
     expect([answer.status, jsonOf(answer)]).toEqual([
       400,

@@ -3,6 +3,34 @@ import type { Variant } from "./runner/variant.ts"
 
 export const access: ReadonlyArray<Variant> = [
   {
+    name: "edge: names of fields may be any text",
+    find: "if (!isStorable(key)) return nameOf(at)",
+    replace: "",
+    sentence: "a name with U+0000 reaches the database, which refuses its row and those beside it",
+    finders: ["storableText.unit"]
+  },
+  {
+    name: "edge: escapes of a query may be any bytes",
+    find: '.split("&") .find((pair) => !isEscapedText(pair))',
+    replace: '.split("&").find(() => false)',
+    sentence: "a parameter with U+0000 reaches the database",
+    finders: ["storableText.unit"]
+  },
+  {
+    name: "edge: a read may take as long as it likes",
+    find: "Effect.sync(() => fiber.interruptUnsafe(undefined, ReadTooLate.annotation))",
+    replace: "Effect.void",
+    sentence: "while PostgreSQL hangs a look-up waits for half a minute",
+    finders: ["readDeadline.unit"]
+  },
+  {
+    name: "keys: whoever manages keys ends any of them",
+    find: "yield* allowed(principal, yield* apiKeys.get(principal.organizationId, principal.mode, id))",
+    replace: "yield* apiKeys.get(principal.organizationId, principal.mode, id)",
+    sentence: "a key for reports revokes the key of all scopes",
+    finders: ["ownKeys.it"]
+  },
+  {
     name: "access: a revoked key goes on where it is warm",
     find: 'notification._tag === "Message" ? keys.forget(notification.payload) : keys.forgetAll()',
     replace: 'notification._tag === "Message" ? undefined : keys.forgetAll()',

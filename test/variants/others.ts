@@ -3,6 +3,27 @@ import type { Variant } from "./runner/variant.ts"
 
 export const others: ReadonlyArray<Variant> = [
   {
+    name: "billing: amounts have two digits",
+    find: "digitsByCode.get(currency.toLowerCase()) ?? 2",
+    replace: "digitsByCode.get(currency) ?? 2",
+    sentence: "an amount in yen is shown a hundredth as large where its currency is written in capitals",
+    finders: ["money.unit"]
+  },
+  {
+    name: "logs: what was left out is told again",
+    find: "window.leftOut = 0",
+    replace: "",
+    sentence: "lines that were left out are counted in each window anew",
+    finders: ["LogSampling.unit"]
+  },
+  {
+    name: "console: what has failed is well while an older answer is shown",
+    find: "sources.some(({ error }) => error !== undefined)",
+    replace: "sources.some(({ data, error }) => error !== undefined && data === undefined)",
+    sentence: "the console says that all is well while the platform cannot be reached",
+    finders: ["knowledge.unit"]
+  },
+  {
     name: "billing: a checkout can be paid again",
     find: 'if (checkout.state !== "open") return draft.decided(id)',
     replace: 'if (checkout.state === "submitted") return draft.decided(id)',

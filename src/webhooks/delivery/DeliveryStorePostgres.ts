@@ -216,7 +216,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
         })
       ),
 
-    endpoints: (known) => (known.length === 0 ? Effect.succeed([]) : stored(changedEndpoints(known))),
+    endpoints: (known) => (known.length === 0 ? Effect.succeed([]) : stored(changedEndpoints(known, "left out"))),
 
     deleted: (partition, limit) =>
       stored(

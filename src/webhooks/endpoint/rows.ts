@@ -30,12 +30,28 @@ const foldedOf = ({ state, version, ...row }: Row): FoldedEndpoint => ({
   endpoint: state === null ? null : decodeEndpoint(state, version)
 })
 
-/** Endpoints whose row is of another frame than the one given (0 for an unknown one); missing ones have no organization. */
+/** The rows that can be read. What cannot is told and left out: one bad row must not keep the dispatcher from every other endpoint of its partition. */
+const readable = (rows: ReadonlyArray<Row>): Effect.Effect<ReadonlyArray<FoldedEndpoint>> =>
+  Effect.gen(function* () {
+    const read: Array<FoldedEndpoint> = []
+    for (const row of rows) {
+      const folded = yield* Effect.result(Effect.try({ try: () => foldedOf(row), catch: (cause) => cause }))
+      if (folded._tag === "Success") read.push(folded.success)
+      else yield* Effect.logError(`The webhook endpoint ${row.endpointId} cannot be read`, folded.failure)
+    }
+    return read
+  })
+
+/**
+ * Endpoints whose row is of another frame than the one given (0 for an unknown one); missing ones have no organization. A row that cannot be read is a defect, which parks the records
+ * of who asks in a projection; the dispatcher asks for the others only.
+ */
 export const changedEndpoints = (
-  known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>
+  known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>,
+  unreadable: "defect" | "left out" = "defect"
 ): Effect.Effect<ReadonlyArray<FoldedEndpoint>, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(
+    Effect.flatMap(
       sql<Row>`
         select batch.id as "endpointId", coalesce(e.organization_id, '') as "organizationId",
           coalesce(e.partition, 0) as partition, coalesce(e.sequence, 0) as sequence, e.state,
@@ -46,7 +62,7 @@ export const changedEndpoints = (
         )}
         left join ${sql(endpointsTable)} e on e.id = batch.id
         where e.sequence is distinct from batch.sequence`,
-      (rows) => rows.map(foldedOf)
+      (rows) => (unreadable === "defect" ? Effect.sync(() => rows.map(foldedOf)) : readable(rows))
     )
   )
 

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { isStorable } from "../../../src/http/storableText.ts"
 import { statistics } from "../../directory/snapshotNumbers.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { devils } from "../contract/devils.ts"
@@ -123,7 +124,12 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
 
     it("whatever text a source is, it is the caller's fault", async () => {
       const odd = ["/", "/dev/null", "/proc/self/mem", "http://127.0.0.1:1/", "http://", "file:///etc/passwd"]
-      const sources = [...devils.filter((devil) => devil.length <= 4_096), ...odd]
+      const texts = devils.filter((devil) => devil.length <= 4_096)
+      const sources = [...texts.filter(isStorable), ...odd]
+      for (const source of texts.filter((text) => !isStorable(text))) {
+        const refused = await platform().admin("POST", "/admin/v1/ingestions", { sources: [source], dryRun: true })
+        expect(refused.status).toBe(400)
+      }
       // Many in one request, because each request starts a thread.
       const lists = Array.from({ length: Math.ceil(sources.length / 20) }, (_, n) => sources.slice(n * 20, n * 20 + 20))
       for (const list of lists) {

@@ -1,4 +1,5 @@
 /** The store on the real PostgreSQL keeps the contract of all stores. */
+import { expect, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { migrations } from "../../../src/app/migrations.ts"
@@ -12,7 +13,12 @@ import { endpointsTable } from "../../../src/webhooks/endpoint/model.ts"
 import { saveEndpoints } from "../../../src/webhooks/endpoint/rows.ts"
 import { freshDatabase } from "../../support/database.ts"
 import { deliveryStoreContract } from "./contracts/deliveryStore.ts"
-import { type ShownDelivery, type StoredDelivery, StoreHarness } from "./contracts/deliveryStoreSupport.ts"
+import {
+  endpointState,
+  type ShownDelivery,
+  type StoredDelivery,
+  StoreHarness
+} from "./contracts/deliveryStoreSupport.ts"
 
 const harness = Layer.effect(
   StoreHarness,
@@ -63,6 +69,28 @@ const harness = Layer.effect(
         )
     })
   })
-).pipe(Layer.provide(DayPartitions.layer), Layer.provide(freshDatabase()))
+).pipe(Layer.provide(DayPartitions.layer), Layer.provideMerge(freshDatabase()))
 
 deliveryStoreContract("PostgreSQL", harness)
+
+layer(harness)("an endpoint whose row cannot be read", (it) => {
+  it.effect("keeps nobody from the others", () =>
+    Effect.gen(function* () {
+      const { saveEndpoint, store } = yield* StoreHarness
+      const folded = (endpointId: string) => ({
+        endpointId,
+        organizationId: "org_bad",
+        partition: 0,
+        sequence: 1,
+        endpoint: endpointState
+      })
+      yield* saveEndpoint(folded("we_good"))
+      yield* saveEndpoint(folded("we_bad"))
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update ${sql(endpointsTable)} set state = '{"url":7}' where id = 'we_bad'`
+      const known = ["we_bad", "we_good"].map((endpointId) => ({ endpointId, sequence: 0 }))
+      const read = yield* store.endpoints(known)
+      expect(read.map(({ endpointId }) => endpointId)).toEqual(["we_good"])
+    })
+  )
+})
