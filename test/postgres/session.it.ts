@@ -11,6 +11,8 @@ import { patienceMillis } from "../support/patience.ts"
 
 const certificate = (name: string) => readFileSync(new URL(`../nats/certificates/${name}`, import.meta.url))
 const sslRequestBytes = 8
+/** The message by which a client ends a session. */
+const terminate = "5800000004"
 
 /** PostgreSQL behind TLS, and what went wrong on its way. */
 const tlsBefore = (port: number) =>
@@ -18,6 +20,7 @@ const tlsBefore = (port: number) =>
     Effect.promise(async () => {
       const faults: Array<string> = []
       const ended: Array<Promise<void>> = []
+      const said: Array<string> = []
       const server = createServer((raw) => {
         raw.once("data", (request) => {
           expect(request.byteLength).toBe(sslRequestBytes)
@@ -30,11 +33,12 @@ const tlsBefore = (port: number) =>
           const inner = connect({ host: "127.0.0.1", port })
           for (const socket of [raw, secure, inner]) socket.on("error", ({ message }) => faults.push(message))
           ended.push(new Promise((done) => secure.once("close", () => done())))
+          secure.on("data", (bytes: Buffer) => said.push(bytes.toString("hex")))
           secure.pipe(inner).pipe(secure)
         })
       })
       await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
-      return { server, port: (server.address() as AddressInfo).port, faults, ended }
+      return { server, port: (server.address() as AddressInfo).port, faults, ended, said }
     }),
     ({ server }) => Effect.sync(() => server.close())
   )
@@ -44,7 +48,7 @@ layer(freshDatabase(), { timeout: patienceMillis })("a session over TLS", (it) =
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const target = new URL(Redacted.value(url))
-      const { ended, faults, port } = yield* tlsBefore(Number(target.port))
+      const { ended, faults, port, said } = yield* tlsBefore(Number(target.port))
       target.hostname = "127.0.0.1"
       target.port = String(port)
       const resolved = yield* resolve({ url: Redacted.make(target.href) })
@@ -56,7 +60,7 @@ layer(freshDatabase(), { timeout: patienceMillis })("a session over TLS", (it) =
         })
       )
       yield* Effect.promise(() => Promise.all(ended))
-      expect([ended.length, faults]).toEqual([1, []])
+      expect([ended.length, faults, said.at(-1)]).toEqual([1, [], terminate])
     }).pipe(Effect.scoped)
   )
 })
