@@ -41,7 +41,7 @@ export const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     )
   )
 
-/** Shows in `/readyz` which partitions the node has. One that it has and does not serve makes it not ready. */
+/** Shows in `/readyz` which partitions the node has. */
 export const layerNodeHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine
@@ -49,7 +49,7 @@ export const layerNodeHealth = Layer.effectDiscard(
     const health = yield* Health
     yield* health.register({
       name: "cluster",
-      required: false,
+      part: "note",
       check: Effect.map(engine.status, (partitions) => {
         const serving = partitions.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
         const served =
@@ -66,7 +66,7 @@ const freshMillis = 1_000
 const statusMillis = 1_000
 const askedAtOnce = 16
 
-/** Makes a worker not ready while a partition is served by none of the machine's. */
+/** Names the partitions that none of the machine's workers serves. */
 export const layerEveryPartition = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine
@@ -86,7 +86,7 @@ export const layerEveryPartition = Layer.effectDiscard(
       }),
       Effect.cachedWithTTL(freshMillis)
     )
-    yield* health.register({ name: "workers", required: true, check })
+    yield* health.register({ name: "workers", part: "note", check })
   })
 )
 

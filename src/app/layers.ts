@@ -45,6 +45,7 @@ import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
+import { DatabaseWatch } from "../postgres/DatabaseWatch.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
 import { requireFormats } from "../postgres/formats.ts"
 import { migrate } from "../postgres/migrate.ts"
@@ -125,6 +126,8 @@ const defaultBilling: BillingSettings = {
 
 /** What a node's services are made with. */
 export interface ServiceOptions extends StoreOptions, SenderOptions, Pick<WebhookOptions, "webhookTargets"> {
+  /** How long keys that were verified before keep working while PostgreSQL is away; by default 10 minutes. */
+  readonly keyGraceMillis?: number | undefined
   /** Where accounts find a larger plan. */
   readonly upgradeUrl?: string | undefined
   /** What is sold, and how it is paid; without it the built-in catalogue, and an operator confirms payments. */
@@ -308,8 +311,9 @@ export const layerDelivery = (options: WebhookOptions) =>
  */
 export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(
-    ConsoleSessions.layer.pipe(Layer.provideMerge(Authentication.layer)),
-    Health.layer,
+    Layer.merge(ConsoleSessions.layer.pipe(Layer.provideMerge(Authentication.layer)), Health.layer).pipe(
+      Layer.provide(DatabaseWatch.layer({ graceMillis: options.keyGraceMillis }))
+    ),
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
     Talk.layer.pipe(Layer.provide(layerSpeechEngine(options.talk ?? { upstream: undefined }))),
     EventOrigins.layer.pipe(Layer.provideMerge(EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)))),
@@ -329,7 +333,7 @@ export const layerNatsHealth = Layer.effectDiscard(
     yield* health.register({
       name: "nats",
       // The platform goes on serving from memory without NATS.
-      required: false,
+      part: "note",
       check: Effect.map(nats.status, ({ _tag }) =>
         _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }
       )

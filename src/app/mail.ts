@@ -87,7 +87,7 @@ export const layerMailHealth = Layer.effectDiscard(
     const { live } = yield* MailTransport
     yield* health.register({
       name: "mail",
-      required: false,
+      part: "note",
       // A platform without a relay is as its operator made it, and in order.
       check: Effect.map(live.waits, (detail) =>
         detail === undefined

@@ -123,6 +123,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     webhookTargets: config.webhookTargets,
     webhookRetryDelays: config.webhookRetryDelays,
     webhookTimeoutMillis: config.webhookTimeout,
+    keyGraceMillis: config.keyGrace,
     upgradeUrl:
       config.upgradeUrl ??
       `${(config.publicUrl ?? reachableUrl(`http://${config.host}:${config.port}`)).replace(/\/+$/, "")}/docs`,

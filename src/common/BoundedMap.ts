@@ -30,6 +30,10 @@ export class BoundedMap<Key, Value> {
     return this.entries.delete(key)
   }
 
+  values(): Iterable<Value> {
+    return this.entries.values()
+  }
+
   clear(): void {
     this.entries.clear()
   }

@@ -122,6 +122,18 @@ export const namespace = setting("1 to 64 letters, digits, _ and -", (value) =>
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
+/** One duration, such as `10m`, in milliseconds. */
+export const duration = (longest: string) => {
+  const millisOf = (value: string): number => {
+    const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value.trim())
+    return match === null ? Number.NaN : Number(match[1]) * units[match[2]!]!
+  }
+  return setting(`a duration such as 30s, 10m or 24h, at most ${longest}`, (value) => {
+    const millis = millisOf(value)
+    return millis <= millisOf(longest) ? millis : undefined
+  })
+}
+
 /** Durations in a row, such as `5s,30s,2m`, in milliseconds. An empty text is none. */
 export const durations = (most: number, longestMillis: number) =>
   setting(`durations such as 5s,30s,2m,1h, at most ${most} of them`, (value) => {

@@ -22,6 +22,7 @@ import {
   url
 } from "./kinds.ts"
 import { mailSettings } from "./mailSettings.ts"
+import { outageSettings } from "./outageSettings.ts"
 import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 import { givenIn, unknownVariables } from "./variables.ts"
@@ -232,6 +233,7 @@ export const settings = {
     env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
     description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
   }),
+  ...outageSettings,
   ...mailSettings,
   ...talkSettings,
   ...billingSettings,
@@ -272,6 +274,8 @@ type Defaulted =
   | "placement"
   | "role"
   | "workers"
+  | "keyGrace"
+  | "logKeep"
   | "maximumActors"
   | "maximumLaneActors"
   | "mailboxCommands"

@@ -49,7 +49,7 @@ export const layerDirectory = HttpApiBuilder.group(
     const platform = yield* Health
     yield* platform.register({
       name: "directory",
-      required: true,
+      part: "service",
       check: Effect.map(directory.ready, (ok) => (ok ? { ok } : { ok, detail: "The index is not loaded yet" }))
     })
 

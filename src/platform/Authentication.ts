@@ -7,6 +7,7 @@
 
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
 import { keyDigest } from "../common/identifiers.ts"
+import { DatabaseWatch } from "../postgres/DatabaseWatch.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import { ApiKeys, keysChannel } from "./ApiKeys.ts"
 import type { Principal } from "./model.ts"
@@ -56,10 +57,22 @@ type Waiting = Deferred.Deferred<Principal | null, KeyUncheckable>
 const make = Effect.gen(function* () {
   const apiKeys = yield* ApiKeys
   const notifications = yield* Notifications
-  const keys = new WarmKeys(() => SubscriptionRef.getUnsafe(notifications.connected))
+  const watch = yield* DatabaseWatch
+  const keys = new WarmKeys({
+    isConnected: () => SubscriptionRef.getUnsafe(notifications.connected),
+    isAway: () => watch.awaySinceMillis() !== undefined,
+    graceMillis: watch.graceMillis
+  })
   const lookUp = yield* makeLookUp(apiKeys, keys)
   yield* hearAnnouncements(notifications, keys)
   yield* writeUses(apiKeys, keys)
+
+  /** What is known of a key where PostgreSQL turns out to be away. */
+  const lastKnown = Effect.fnUntraced(function* (digest: string, error: KeyUncheckable) {
+    if (!(yield* watch.look)) return yield* error
+    const remembered = keys.principalOf(digest, yield* Clock.currentTimeMillis)
+    return remembered === undefined ? yield* error : remembered
+  })
 
   const verify = Effect.fnUntraced(function* (key: string) {
     if (!keyPattern.test(key)) return null
@@ -67,7 +80,7 @@ const make = Effect.gen(function* () {
     const digest = keyDigest(key)
     const remembered = keys.principalOf(digest, now)
     if (remembered !== undefined) return remembered
-    const principal = yield* lookUp(digest)
+    const principal = yield* Effect.catch(lookUp(digest), (error) => lastKnown(digest, error))
     if (principal?.expiresAtMillis != null && principal.expiresAtMillis <= now) return null
     if (principal !== null) keys.use(principal, now)
     return principal
@@ -125,11 +138,11 @@ const makeLookUp = Effect.fnUntraced(function* (apiKeys: ApiKeys["Service"], key
   })
 })
 
-/** Drops entries as changes of keys are announced, and all of them after announcements may have been missed. */
+/** Drops entries as changes of keys are announced, and doubts all of them after announcements may have been missed. */
 const hearAnnouncements = Effect.fnUntraced(function* (notifications: Notifications["Service"], keys: WarmKeys) {
   yield* notifications.listen(keysChannel).pipe(
     Stream.runForEach((notification) =>
-      Effect.sync(() => (notification._tag === "Message" ? keys.forget(notification.payload) : keys.forgetAll()))
+      Effect.sync(() => (notification._tag === "Message" ? keys.forget(notification.payload) : keys.doubtAll()))
     ),
     Effect.forkScoped
   )
@@ -137,7 +150,7 @@ const hearAnnouncements = Effect.fnUntraced(function* (notifications: Notificati
     Stream.filter((connected) => !connected),
     Stream.runForEach(() =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        // Unless the channel is back already and the entries are dropped.
+        // Unless the channel is back already and the entries are doubted.
         if (!SubscriptionRef.getUnsafe(notifications.connected)) keys.goDeaf(now)
       })
     ),

@@ -72,7 +72,7 @@ export const layerWatched = Layer.effectContext(
       Journal,
       Journal.of({
         ...journal,
-        open: (partition) => Effect.map(journal.open(partition), (log) => watchLog(log, space))
+        open: (...asked) => Effect.map(journal.open(...asked), (log) => watchLog(log, space))
       })
     ).pipe(
       Context.add(
@@ -118,7 +118,7 @@ export const layerDiskHealth = (folder: string) =>
       const free = yield* Effect.cachedWithTTL(shareFree(folder), lookMillis)
       yield* health.register({
         name: "disk",
-        required: false,
+        part: "note",
         check: Effect.gen(function* () {
           return diskCheck(yield* space.fullStores, yield* free, folder)
         })

@@ -1,15 +1,10 @@
 /**
- * Whether the systems the platform stands on can be reached (docs/platform.md, 8.1). They are asked at most once a
- * second: probes and the health record are open to anybody and must not become a load. Parts of the platform add checks
- * of their own, which show in `/readyz`. Needs `SqlClient`.
+ * What of the platform can be used now (docs/platform.md, 8.1). A probe waits for no other system: checks say what was found beforehand, since probes
+ * are open to anybody, must not become a load, and must not fail because the process is busy. Parts of the platform add checks of their own, which show in
+ * `/readyz`. Needs `DatabaseWatch`.
  */
-import { Context, Effect, Layer, type Scope } from "effect"
-import { SqlClient } from "effect/sql"
-
-/** How old an answer about a system may be. */
-const freshMillis = 1_000
-/** How long the database may take to answer before it counts as away. */
-const databaseTimeoutMillis = 1_000
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { DatabaseWatch } from "../postgres/DatabaseWatch.ts"
 
 /** One line of `/readyz`. */
 export interface HealthCheck {
@@ -17,18 +12,59 @@ export interface HealthCheck {
   readonly detail?: string
 }
 
+/** What a check found. */
+export interface Finding extends HealthCheck {
+  /** Whether the part can be used all the same where it is not in order; default: whether it is. */
+  readonly usable?: boolean
+}
+
 export interface NamedCheck {
   readonly name: string
-  /** Whether the platform cannot serve without it. */
-  readonly required: boolean
-  readonly check: Effect.Effect<HealthCheck>
+  /**
+   * What readiness makes of it. Without a `gate` nothing can be served; each `service` serves something by itself, so readiness ends with the last of them;
+   * a `note` is only shown.
+   */
+  readonly part: "gate" | "service" | "note"
+  readonly check: Effect.Effect<Finding>
 }
 
 /** Tells load balancers that the process is stopping. */
 export const stopping: NamedCheck = {
   name: "stopping",
-  required: true,
+  part: "gate",
   check: Effect.succeed({ ok: false, detail: "The server is stopping" })
+}
+
+/** Whether something can be served: every gate is open, and one of the services is there. */
+export const isReady = (
+  found: ReadonlyArray<{ readonly part: NamedCheck["part"]; readonly finding: Finding }>
+): boolean => {
+  const isUsable = ({ finding: { ok, usable = ok } }: (typeof found)[number]) => usable
+  const services = found.filter(({ part }) => part === "service")
+  return (
+    found.every((one) => one.part !== "gate" || isUsable(one)) && (services.length === 0 || services.some(isUsable))
+  )
+}
+
+/** What is said of PostgreSQL. Known keys work for the grace, so something can be served until it has ended. */
+export const databaseFinding = (
+  awaySinceMillis: number | undefined,
+  graceMillis: number,
+  nowMillis: number
+): Finding => {
+  if (awaySinceMillis === undefined) return { ok: true }
+  const leftMillis = awaySinceMillis + graceMillis - nowMillis
+  const seconds = (millis: number) => `${Math.max(0, Math.round(millis / 1_000))} s`
+  return leftMillis > 0
+    ? {
+        ok: false,
+        usable: true,
+        detail: `PostgreSQL does not answer, for ${seconds(nowMillis - awaySinceMillis)}; keys that were used before work for ${seconds(leftMillis)} more`
+      }
+    : {
+        ok: false,
+        detail: `PostgreSQL does not answer, for ${seconds(nowMillis - awaySinceMillis)}; no key can be checked`
+      }
 }
 
 export class Health extends Context.Service<
@@ -38,27 +74,24 @@ export class Health extends Context.Service<
     readonly database: Effect.Effect<boolean>
     /** Adds a check for as long as the scope lives. */
     readonly register: (check: NamedCheck) => Effect.Effect<void, never, Scope.Scope>
-    /** All checks, run now. */
+    /** All checks, and whether anything can be served. */
     readonly readiness: Effect.Effect<{ readonly ready: boolean; readonly checks: Record<string, HealthCheck> }>
   }
 >()("sluice/platform/Health") {
   static readonly layer = Layer.effect(
     Health,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const database = yield* sql`select 1`.pipe(
-        Effect.timeout(databaseTimeoutMillis),
-        Effect.match({ onFailure: () => false, onSuccess: () => true }),
-        Effect.cachedWithTTL(freshMillis)
-      )
+      const watch = yield* DatabaseWatch
       const registered = new Map<string, NamedCheck>()
       registered.set("database", {
         name: "database",
-        required: true,
-        check: Effect.map(database, (ok) => (ok ? { ok } : { ok, detail: "PostgreSQL does not answer" }))
+        part: "gate",
+        check: Effect.map(Clock.currentTimeMillis, (now) =>
+          databaseFinding(watch.awaySinceMillis(), watch.graceMillis, now)
+        )
       })
       return Health.of({
-        database,
+        database: Effect.sync(() => watch.awaySinceMillis() === undefined),
         register: Effect.fn("Health.register")((check) =>
           Effect.asVoid(
             Effect.acquireRelease(
@@ -69,13 +102,14 @@ export class Health extends Context.Service<
         ),
         readiness: Effect.gen(function* () {
           const checks: Record<string, HealthCheck> = {}
-          let ready = true
-          for (const { name, required, check } of registered.values()) {
-            const result = yield* check
-            checks[name] = result
-            if (required && !result.ok) ready = false
+          const found: Array<{ readonly part: NamedCheck["part"]; readonly finding: Finding }> = []
+          for (const { check, name, part } of [...registered.values()]) {
+            const finding = yield* check
+            const { detail, ok } = finding
+            checks[name] = detail === undefined ? { ok } : { ok, detail }
+            found.push({ part, finding })
           }
-          return { ready, checks }
+          return { ready: isReady(found), checks }
         })
       })
     })

@@ -4,38 +4,48 @@
  * tells it what PostgreSQL announces.
  */
 import { BoundedMap } from "../common/BoundedMap.ts"
+import { isTrusted } from "./keyTrust.ts"
 import type { Principal } from "./model.ts"
 
 /** Most entries of known keys, and likewise of unknown ones. The oldest entry gives way. */
 const maximumEntries = 20_000
-/** Life of an entry while announcements cannot be heard. */
-const deafLifeMillis = 5_000
 /** Precision of a key's last use. */
 const touchPrecisionMillis = 60_000
 
 interface Entry {
   /** Null for a text that is no active key. */
   readonly principal: Principal | null
-  readonly loadedAtMillis: number
+  /** When it was looked up, or when it was last known to be true where announcements may have been missed since. */
+  trueAtMillis: number
+  /** False once announcements may have been missed, until it is looked up again. */
+  isCurrent: boolean
   touchedAtMillis: number
 }
 
+export interface Ears {
+  /** Whether announcements are heard now. */
+  readonly isConnected: () => boolean
+  /** Whether PostgreSQL does not answer. */
+  readonly isAway: () => boolean
+  /** How long keys that were verified before are trusted while it does not. */
+  readonly graceMillis: number
+}
+
 export class WarmKeys {
-  private readonly isConnected: () => boolean
+  private readonly ears: Ears
   private readonly known = new BoundedMap<string, Entry>(maximumEntries)
   private readonly unknown = new BoundedMap<string, Entry>(maximumEntries)
   private readonly uses = new Map<string, number>()
   /**
-   * Whether announcements may have been missed. It ends not when the channel is back, but once the entries are dropped.
+   * Whether announcements may have been missed. It ends not when the channel is back, but once the entries are doubted.
    */
   private isDeaf = true
   /** When announcements were last lost. Entries loaded before were correct until then. */
   private deafSinceMillis = 0
   private heard = 0
 
-  /** `isConnected` says whether announcements are heard now. */
-  constructor(isConnected: () => boolean) {
-    this.isConnected = isConnected
+  constructor(ears: Ears) {
+    this.ears = ears
   }
 
   /** Counts announcements. A look-up that overlaps one must not be remembered. */
@@ -47,12 +57,15 @@ export class WarmKeys {
   principalOf(digest: string, nowMillis: number): Principal | null | undefined {
     const entry = this.known.get(digest) ?? this.unknown.get(digest)
     if (entry === undefined) return undefined
-    if (
-      (this.isDeaf || !this.isConnected()) &&
-      nowMillis - Math.max(entry.loadedAtMillis, this.deafSinceMillis) > deafLifeMillis
-    ) {
-      return undefined
+    const isConnected = this.ears.isConnected()
+    if (!isConnected && !this.isDeaf) this.goDeaf(nowMillis)
+    const hearing = { isHearing: isConnected && !this.isDeaf, isAway: this.ears.isAway() }
+    const known = {
+      isActiveKey: entry.principal !== null,
+      isCurrent: entry.isCurrent,
+      trueAtMillis: this.trueAtOf(entry)
     }
+    if (!isTrusted(known, hearing, nowMillis, this.ears.graceMillis)) return undefined
     const principal = entry.principal
     if (principal === null) return null
     if (principal.expiresAtMillis !== null && principal.expiresAtMillis <= nowMillis) return null
@@ -69,7 +82,7 @@ export class WarmKeys {
     this.known.delete(digest)
     this.unknown.delete(digest)
     const map = principal === null ? this.unknown : this.known
-    map.set(digest, { principal, loadedAtMillis: nowMillis, touchedAtMillis: 0 })
+    map.set(digest, { principal, trueAtMillis: nowMillis, isCurrent: true, touchedAtMillis: 0 })
   }
 
   /** A key has changed. */
@@ -79,16 +92,25 @@ export class WarmKeys {
     this.unknown.delete(digest)
   }
 
-  /** Announcements are heard again, and some may have been missed. */
-  forgetAll(): void {
+  /**
+   * Announcements are heard again, and some may have been missed. Known keys are looked up again; what was known of them stays for a PostgreSQL that goes
+   * away before that.
+   */
+  doubtAll(): void {
+    for (const entry of this.known.values()) {
+      if (!entry.isCurrent) continue
+      // Without a loss of the channel nobody knows since when announcements have been missed.
+      if (this.isDeaf) entry.trueAtMillis = this.trueAtOf(entry)
+      entry.isCurrent = false
+    }
+    this.unknown.clear()
     this.isDeaf = false
     this.heard++
-    this.known.clear()
-    this.unknown.clear()
   }
 
   /** Announcements are no longer heard. */
   goDeaf(nowMillis: number): void {
+    if (this.isDeaf) return
     this.isDeaf = true
     this.deafSinceMillis = nowMillis
   }
@@ -102,5 +124,9 @@ export class WarmKeys {
     const taken = [...this.uses].map(([keyId, atMillis]) => ({ keyId, atMillis }))
     this.uses.clear()
     return taken
+  }
+
+  private trueAtOf(entry: Entry): number {
+    return entry.isCurrent ? Math.max(entry.trueAtMillis, this.deafSinceMillis) : entry.trueAtMillis
   }
 }

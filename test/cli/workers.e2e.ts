@@ -52,7 +52,12 @@ const get = (path: string, key?: string) =>
     headers: { connection: "close", ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) }
   })
 
-const isReady = async () => (await get("/readyz").catch(() => undefined))?.status === 200
+/** Whether some worker serves each partition. */
+const isReady = async () => {
+  const answer = await get("/readyz").catch(() => undefined)
+  if (answer?.status !== 200) return false
+  return ((await answer.json()) as { checks: { workers: { ok: boolean } } }).checks.workers.ok
+}
 
 const metrics = async () => (await get("/metrics").catch(() => undefined))?.text() ?? ""
 

@@ -286,6 +286,36 @@ layer(platformDatabase, { excludeTestServices: true })("authentication in time",
     }).pipe(Effect.ensuring(Effect.orDie(allowConnections(true))), Effect.provide(TestClock.layer()))
   )
 
+  it.effect(
+    "[platform 2.3] trusts keys that were used before for the grace while PostgreSQL itself is away, and no other",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(1_000_000)
+        const [used, unused] = [yield* makeKey(), yield* makeKey()]
+        const unknown = unknownKey()
+        let away = false
+        const node = yield* authenticationNode(undefined, {
+          awaySinceMillis: () => (away ? 2_000_000 : undefined),
+          graceMillis: 60_000,
+          look: Effect.sync(() => away)
+        })
+        const warm = (key: string, nowMillis: number) => node.verifyWarm(key, nowMillis)?.keyId
+        expect(yield* authenticate(node, used.key)).toMatchObject({ keyId: used.id })
+        expect(yield* authenticate(node, unknown)).toBeNull()
+
+        yield* TestClock.setTime(2_000_000)
+        yield* allowConnections(false)
+        yield* until(Effect.map(SubscriptionRef.get(node.connected), (connected) => !connected))
+        // While PostgreSQL answers, the channel alone being down, it is asked after five seconds.
+        expect([warm(used.key, 2_005_000), warm(used.key, 2_005_001)]).toEqual([used.id, undefined])
+        away = true
+        expect([warm(used.key, 2_005_001), warm(used.key, 2_060_000)]).toEqual([used.id, used.id])
+        expect(warm(used.key, 2_060_001)).toBeUndefined()
+        expect(warm(unused.key, 2_005_001)).toBeUndefined()
+        expect(node.verifyWarm(unknown, 2_005_001)).toBeUndefined()
+      }).pipe(Effect.ensuring(Effect.orDie(allowConnections(true))), Effect.provide(TestClock.layer()))
+  )
+
   it.effect("writes down when keys were last used, every half minute and when it stops", () =>
     Effect.gen(function* () {
       const apiKeys = yield* ApiKeys

@@ -13,6 +13,7 @@ import { Authentication } from "../../src/platform/Authentication.ts"
 import { OrganizationActor } from "../../src/platform/OrganizationActor.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
+import { DatabaseWatch } from "../../src/postgres/DatabaseWatch.ts"
 import { migrate } from "../../src/postgres/migrate.ts"
 import { Notifications, layer as notificationsLayer } from "../../src/postgres/Notifications.ts"
 import { freshDatabase } from "../support/database.ts"
@@ -54,16 +55,24 @@ export const countingStatements = <A, E, R>(
     return Effect.map(Effect.withTracer(effect, tracer), (result) => ({ result, statements }))
   })
 
+/** A watch by the real clock: its questions go to the real server. */
+const realWatch = (notifications: Notifications["Service"]) =>
+  Layer.build(Layer.provide(DatabaseWatch.layer(), Layer.succeed(Notifications, notifications))).pipe(
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+    Effect.map((built) => Context.get(built, DatabaseWatch))
+  )
+
 /**
  * Another node's authentication, with a connection of its own for notifications. `wrap` may put something between it and
- * the keys.
+ * the keys, `watch` may say that PostgreSQL is away.
  */
 export const authenticationNode = (
-  wrap: (apiKeys: ApiKeys["Service"]) => ApiKeys["Service"] = (apiKeys) => apiKeys
+  wrap: (apiKeys: ApiKeys["Service"]) => ApiKeys["Service"] = (apiKeys) => apiKeys,
+  watch?: DatabaseWatch["Service"]
 ): Effect.Effect<
   Authentication["Service"] & { readonly connected: SubscriptionRef.SubscriptionRef<boolean> },
   never,
-  Layer.Services<ReturnType<typeof notificationsLayer>> | ApiKeys | Scope.Scope
+  Layer.Services<ReturnType<typeof notificationsLayer>> | SqlClient.SqlClient | ApiKeys | Scope.Scope
 > =>
   Effect.gen(function* () {
     const apiKeys = wrap(yield* ApiKeys)
@@ -75,6 +84,7 @@ export const authenticationNode = (
     const services = yield* Layer.build(
       // Each node has one of its own.
       Layer.fresh(Authentication.layer).pipe(
+        Layer.provide(Layer.succeed(DatabaseWatch, watch ?? (yield* realWatch(notifications)))),
         Layer.provide(Layer.mergeAll(Layer.succeed(ApiKeys, apiKeys), Layer.succeed(Notifications, notifications)))
       )
     )

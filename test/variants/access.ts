@@ -32,8 +32,8 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "access: a revoked key goes on where it is warm",
-    find: 'notification._tag === "Message" ? keys.forget(notification.payload) : keys.forgetAll()',
-    replace: 'notification._tag === "Message" ? undefined : keys.forgetAll()',
+    find: 'notification._tag === "Message" ? keys.forget(notification.payload) : keys.doubtAll()',
+    replace: 'notification._tag === "Message" ? undefined : keys.doubtAll()',
     sentence: "a key that was revoked goes on until the process ends",
     finders: ["Authentication.it"]
   },
@@ -53,15 +53,29 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "access: what cannot be announced is not looked up",
-    find: "nowMillis - Math.max(entry.loadedAtMillis, this.deafSinceMillis) > deafLifeMillis",
-    replace: "nowMillis < 0",
+    find: "return age <= deafLifeMillis || (hearing.isAway && known.isActiveKey && age <= graceMillis)",
+    replace: "return true",
     sentence: "while announcements are away a revoked key goes on without end",
-    finders: ["Authentication.it"]
+    finders: ["Authentication.it", "WarmKeys.unit"]
+  },
+  {
+    name: "access: the grace counts while PostgreSQL answers",
+    find: "(hearing.isAway && known.isActiveKey && age <= graceMillis)",
+    replace: "(known.isActiveKey && age <= graceMillis)",
+    sentence: "a revoked key goes on for minutes where only the channel of revocations is down",
+    finders: ["Authentication.it", "WarmKeys.unit"]
+  },
+  {
+    name: "access: a text that is no key stays none for the grace",
+    find: "hearing.isAway && known.isActiveKey && age",
+    replace: "hearing.isAway && age",
+    sentence: "a key that was made while PostgreSQL was away for this node is refused for minutes",
+    finders: ["WarmKeys.unit"]
   },
   {
     name: "access: what was missed is not looked up again",
-    find: "this.isDeaf = false this.heard++ this.known.clear()",
-    replace: "this.isDeaf = false\nthis.heard++",
+    find: "entry.isCurrent = false",
+    replace: "",
     sentence: "a key that was revoked while announcements were away goes on",
     finders: ["Authentication.it"]
   },
