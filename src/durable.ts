@@ -11,6 +11,7 @@ import { version } from "./common/version.ts"
 import type { ReactorTransaction } from "./engine/Cursors.ts"
 import { defaultConfig } from "./engine/config.ts"
 import * as Engine from "./engine/Engine.ts"
+import { requireOwnLogs } from "./engine/shell/belonging.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import * as JournalJetStream from "./nats/JournalJetStream.ts"
 import * as SignalsJetStream from "./nats/SignalsJetStream.ts"
@@ -164,6 +165,8 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
   return Layer.effectDiscard(claimDatabase(program)).pipe(
     Layer.provideMerge(Engine.layer(engine)),
     Layer.provide(engine.signals === undefined ? Layer.empty : layerSignals(engine, options)),
+    // The stream of signals is made where it is not there, so the place is looked at first.
+    Layer.provide(Layer.effectDiscard(requireOwnLogs({ ...defaultConfig, ...engine.config }.partitions))),
     Layer.provide(layerPlacement(options)),
     Layer.provide(
       Layer.mergeAll(

@@ -200,11 +200,13 @@ export class Journal extends Context.Service<
      * belongs to another deployment or to none: the caller checks `Log.deployment` before it writes anything. One of
      * `deployment` is open once a leader takes its frames; where none does within a bounded time it fails with
      * `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not disturbed.
-     * Opening does not fence anybody: that is what the claim frame is for.
+     * Opening does not fence anybody: that is what the claim frame is for. Where `mustExist` is set, a log that is not there is not made:
+     * somebody has seen frames of it.
      */
     readonly open: (
       partition: number,
-      deployment?: string
+      deployment?: string,
+      mustExist?: boolean
     ) => Effect.Effect<Log, JournalUnavailable | JournalRefused, Scope.Scope>
   }
 >()("sluice/engine/Journal") {}

@@ -79,8 +79,8 @@ export const make = (
           newBytes = survey.newBytes
           return survey.logs
         }),
-      open: (partition, deployment) =>
-        Effect.suspend(() => openLogStream(api, partition, { ...options, newBytes }, deployment)).pipe(
+      open: (partition, deployment, mustExist = false) =>
+        Effect.suspend(() => openLogStream(api, partition, { ...options, newBytes, mustExist }, deployment)).pipe(
           Effect.map((found) => makeLog(requests, api, partition, options, deploymentOf(found))),
           // Nothing is sent to what belongs to others.
           Effect.tap((log) => (log.deployment === deployment ? awaitLeader(log) : Effect.void))

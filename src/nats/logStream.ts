@@ -32,6 +32,8 @@ export interface LogStreamOptions {
   readonly maximumBytes?: number | undefined
   /** The bound of a log that has yet to be made, when `maximumBytes` is absent. */
   readonly newBytes?: number | undefined
+  /** A stream that is not there is not made: frames of it were seen. */
+  readonly mustExist?: boolean | undefined
   /** How messages name the settings of `maximumBytes` and of the number of partitions; those of the platform unless told otherwise. */
   readonly words?: SettingNames | undefined
   /** Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments on one account. */
@@ -91,9 +93,11 @@ export const openLogStream = Effect.fnUntraced(function* (
   deployment: string | undefined
 ): Effect.fn.Return<StreamInfo, JournalRefused | JournalUnavailable> {
   const wanted = settingsOf(partition, options, deployment)
+  const isMissing = (error: RequestFailed | ApiRefused) =>
+    error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNotFound
   const found = yield* api.streamInfo(wanted.name).pipe(
     Effect.catchIf(
-      (error) => error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNotFound,
+      (error) => isMissing(error) && options.mustExist !== true,
       () =>
         // Made by another process at the same time: look again.
         Effect.catchIf(
@@ -102,7 +106,11 @@ export const openLogStream = Effect.fnUntraced(function* (
           () => api.streamInfo(wanted.name)
         )
     ),
-    Effect.mapError((error) => openFailure(partition, wanted, error, options.words)),
+    Effect.mapError((error) =>
+      isMissing(error)
+        ? new JournalRefused({ message: missingLog(partition, wanted.name) })
+        : openFailure(partition, wanted, error, options.words)
+    ),
     // A cluster that elects a leader, or makes many streams, answers late; asking again is harmless.
     Effect.retry({ while: (error) => error._tag === "JournalUnavailable", times: openAttempts - 1 })
   )
@@ -110,6 +118,9 @@ export const openLogStream = Effect.fnUntraced(function* (
   if (deployment !== undefined && deploymentOf(found) !== deployment) return found
   return yield* fitted(api, partition, options, wanted, found)
 })
+
+const missingLog = (partition: number, stream: string): string =>
+  `partition ${partition}: this NATS has no stream ${stream}, of which the database has seen frames. None was made. Look whether it is the right server and namespace (NATS_URL, SLUICE_LOG_NAMESPACE), and bring the stream's storage back`
 
 /** Gives a stream without an id to the deployment. The server has no compare-and-set for this, so the result is read back. */
 export const adoptLogStream = Effect.fnUntraced(function* (

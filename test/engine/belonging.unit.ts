@@ -5,6 +5,7 @@ import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { acceptClock, acceptLoss } from "../../src/engine/operator/recover.ts"
+import { requireOwnLogs } from "../../src/engine/shell/belonging.ts"
 import { Counter } from "./support/actors.ts"
 import { type Deployment, makeDeployment, type StartOptions, serving, start } from "./support/deployment.ts"
 
@@ -214,4 +215,34 @@ it.effect("recover takes a log over that carries no id, for a database that has 
       })
     )
   })
+)
+
+it.effect(
+  "a place that has none of the logs that the database knows is refused as that: nothing is made there, and no loss is offered",
+  () =>
+    Effect.gen(function* () {
+      const deployment = named("first")
+      const look = ({ checkpoints, cursors, journal }: Deployment) =>
+        Effect.provide(
+          requireOwnLogs(1),
+          Layer.mergeAll(
+            JournalMemory.layerOf(journal),
+            CheckpointsMemory.layerOf(checkpoints),
+            CursorsMemory.layerOf(cursors)
+          )
+        )
+      // A new deployment has none either.
+      yield* look(deployment)
+      yield* serveOnce(deployment)
+      yield* look(deployment)
+      const elsewhere: Deployment = { ...deployment, journal: JournalMemory.makeStore() }
+      const { message } = yield* Effect.flip(look(elsewhere))
+      expect(message).toContain("this NATS has none of this deployment's logs")
+      expect(message).toContain("NATS_URL, SLUICE_LOG_NAMESPACE")
+      expect(message).not.toContain("accept-loss")
+      expect(elsewhere.journal.has(0)).toBe(false)
+      // Empty streams of an earlier start at the wrong place are no logs either.
+      elsewhere.journal.log(0).deployment = "first"
+      expect((yield* Effect.flip(look(elsewhere))).message).toContain("none of this deployment's logs")
+    })
 )

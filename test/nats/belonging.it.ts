@@ -6,6 +6,7 @@ import * as Durable from "../../src/durable.ts"
 import * as Actor from "../../src/engine/Actor.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { acceptLoss } from "../../src/engine/operator/recover.ts"
+import { requireOwnLogs } from "../../src/engine/shell/belonging.ts"
 import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Counter } from "../engine/support/actors.ts"
@@ -21,7 +22,7 @@ import {
   servingEngine,
   startEngine
 } from "./engineSupport.ts"
-import { connectTo } from "./jetStreamSupport.ts"
+import { connectTo, waitUntil } from "./jetStreamSupport.ts"
 
 const streamOf = Effect.fnUntraced(function* (natsUrl: string, partition = 0) {
   const { client } = yield* connectTo(natsUrl)
@@ -73,6 +74,39 @@ describe("deployments on one nats-server", { timeout: patienceMillis }, () => {
       yield* note(first.engine, "note 1")
       assert.deepStrictEqual(yield* notes(first.engine), ["note 0", "note 1"])
     })
+  )
+
+  it.live(
+    "a server, or a namespace, without the logs is refused and nothing is made there; it goes on where it was",
+    () =>
+      Effect.gen(function* () {
+        const { options } = yield* deployment
+        const first = yield* servingEngine(options)
+        yield* note(first.engine, "note 0")
+        yield* first.stop
+        const wrong = { ...options, namespace: "elsewhere" }
+        const { message } = yield* Effect.flip(Effect.provide(requireOwnLogs(1), ports(wrong)))
+        assert.include(message, "this NATS has none of this deployment's logs")
+        assert.notInclude(message, "accept-loss")
+        // A partition that looks there later makes nothing either.
+        const { engine } = yield* startEngine(wrong)
+        yield* waitUntil(
+          Effect.map(
+            engine.status,
+            ([found]) =>
+              found?.status._tag === "Stopped" &&
+              found.status.reason.includes("this NATS has no stream elsewhere-log-0")
+          )
+        )
+        const { client } = yield* connectTo(options.natsUrl)
+        const names = yield* Effect.promise(() =>
+          client.request("$JS.API.STREAM.NAMES", "", { timeout: patienceMillis })
+        )
+        assert.include(names.string(), "log-0")
+        assert.notInclude(names.string(), "elsewhere-log")
+        const again = yield* servingEngine(options)
+        assert.deepStrictEqual(yield* notes(again.engine), ["note 0"])
+      })
   )
 
   it.live("of two databases that start at the same moment one gets the log", () =>

@@ -22,6 +22,7 @@ export interface ProcessOptions {
   readonly partitions?: number
   readonly replicas?: 1 | 3
   readonly maximumBytes?: number
+  readonly namespace?: string
   readonly placement?: Layer.Layer<Placement>
   readonly engine?: Partial<EngineOptions<SqlClient.SqlClient>>
 }
@@ -39,6 +40,7 @@ const stores = (options: ProcessOptions) =>
   Layer.mergeAll(
     JournalJetStream.layer({
       maximumBytes: options.maximumBytes ?? maximumBytes,
+      namespace: options.namespace,
       ...(options.replicas === undefined ? {} : { replicas: options.replicas })
     }),
     CheckpointsPostgres.layer,

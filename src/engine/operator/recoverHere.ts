@@ -8,6 +8,7 @@ import { Cursors } from "../Cursors.ts"
 import { describe } from "../describe.ts"
 import { EngineRefused } from "../errors.ts"
 import { Journal } from "../Journal.ts"
+import { logsElsewhere } from "../shell/belonging.ts"
 import type { Partition } from "../shell/Partition.ts"
 import { ownsNow } from "../shell/supervising.ts"
 import { acceptClock, acceptLoss } from "./recover.ts"
@@ -64,6 +65,11 @@ export const recoverHere = Effect.fnUntraced(function* (
     lines.push(`The clock is accepted: the last frame is of ${date(lastFrame)}, it is now ${date(accepted)}.`)
     return { partition: id, fits: true, changeable: false, lines }
   }
+  // Where NATS has none of the logs, this may be another server than before.
+  const { config, deployment } = partition.parts
+  const logs = yield* Effect.mapError(journal.survey(config.partitions), ({ message }) => notNow(message))
+  const elsewhere = yield* logsElsewhere(partition.parts, logs, deployment, config.partitions)
+  if (elsewhere !== undefined) return yield* notNow(elsewhere)
   const names = reactors.map(({ name }) => name)
   const loss = acceptLoss(id, { dryRun: !asked.acceptLoss, reactors: names })
   // A partition that was stopped for another reason begins a new life behind it too.

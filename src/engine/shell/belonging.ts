@@ -4,17 +4,17 @@
  * adopted once, by the deployment that can show that it knows it.
  */
 import { Effect } from "effect"
-import type { Checkpoints, Deployment } from "../Checkpoints.ts"
-import type { Cursors } from "../Cursors.ts"
-import {
-  type Journal,
-  JournalRefused,
-  type JournalUnavailable,
-  type Log,
-  type LogFound,
-  type LogState
-} from "../Journal.ts"
+import { Checkpoints, type Deployment } from "../Checkpoints.ts"
+import { Cursors } from "../Cursors.ts"
+import { EngineRefused } from "../errors.ts"
+import { Journal, JournalRefused, type JournalUnavailable, type Log, type LogFound, type LogState } from "../Journal.ts"
 import { hashAt, type Witness } from "./witnesses.ts"
+
+interface Stores {
+  readonly journal: Journal["Service"]
+  readonly checkpoints: Checkpoints["Service"]
+  readonly cursors: Cursors["Service"]
+}
 
 const advice =
   "Nothing was written to it. Either this is the wrong database, or two deployments share the server's streams: give this one a namespace of its own (SLUICE_LOG_NAMESPACE; `namespace` of `sluice/durable`)"
@@ -31,6 +31,44 @@ export const foreignLog = (
 /** A sentence for the operator about a log without an id that this deployment has not seen. */
 export const unknownLog = (log: Pick<LogFound, "partition" | "home">, { home }: Deployment): string =>
   `partition ${log.partition}: ${log.home} holds frames that ${home} knows nothing of: no checkpoint and no cursor in it fits one of them. ${advice}. A database that has lost everything takes its log over with \`sluice recover --partition ${log.partition} --accept-loss\``
+
+/** A sentence for the operator about a place that has none of the logs that a database knows. It must not lead to giving them up. */
+const noLogs = ({ home }: Deployment, seen: number, partitions: number): string =>
+  `this NATS has none of this deployment's logs, and ${home} has seen frames of ${seen} of its ${partitions} partitions. Nothing was made there, and nothing is lost as long as nothing is given up. Most likely its address or the namespace is another one than before (NATS_URL, SLUICE_LOG_NAMESPACE; \`natsUrl\` and \`namespace\` of \`sluice/durable\`): set it as it was. If both are right, the server's storage is not there, such as a volume that is not mounted: bring it back`
+
+/**
+ * A sentence where a place has none of the logs that the stores have seen frames of: a wrong address looks like a loss of everything. Undefined where one
+ * log has a frame, where nothing was ever seen, and where that cannot be told now.
+ */
+export const logsElsewhere = Effect.fnUntraced(function* (
+  stores: Pick<Stores, "checkpoints" | "cursors">,
+  logs: ReadonlyArray<LogFound>,
+  deployment: Deployment,
+  partitions: number
+): Effect.fn.Return<string | undefined> {
+  if (logs.some(({ lastSequence }) => lastSequence > 0)) return undefined
+  let seen = 0
+  for (let partition = 0; partition < partitions; partition++) {
+    const found = yield* Effect.option(Effect.all([stores.checkpoints.list(partition), stores.cursors.list(partition)]))
+    if (found._tag === "None") return undefined
+    if (found.value.flat().some(({ sequence }) => sequence > 0)) seen++
+  }
+  return seen === 0 ? undefined : noLogs(deployment, seen, partitions)
+})
+
+/** Refuses a NATS that has none of the deployment's logs, before anything is made there. A new deployment, and stores that do not answer, are let pass. */
+export const requireOwnLogs = (partitions: number) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const checkpoints = yield* Checkpoints
+    const cursors = yield* Cursors
+    const deployment = yield* Effect.orElseSucceed(checkpoints.deployment, () => undefined)
+    if (deployment === undefined) return
+    const logs = yield* Effect.option(journal.survey(partitions))
+    if (logs._tag === "None") return
+    const elsewhere = yield* logsElsewhere({ checkpoints, cursors }, logs.value, deployment, partitions)
+    if (elsewhere !== undefined) return yield* new EngineRefused({ message: elsewhere })
+  })
 
 /** Whether a log that carries no id may be adopted: it is empty, or somebody of the deployment has seen one of its frames. */
 export const mayAdopt = Effect.fnUntraced(function* (
@@ -50,11 +88,7 @@ export const mayAdopt = Effect.fnUntraced(function* (
  * Each partition checks again when it opens its log, so a log that cannot be checked now is no reason to refuse.
  */
 export const checkLogs = Effect.fnUntraced(function* (
-  stores: {
-    readonly journal: Journal["Service"]
-    readonly checkpoints: Checkpoints["Service"]
-    readonly cursors: Cursors["Service"]
-  },
+  stores: Stores,
   deployment: Deployment,
   partitions: number
 ): Effect.fn.Return<void, JournalRefused> {

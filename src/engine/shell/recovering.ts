@@ -55,10 +55,12 @@ const isSame = (left: Seen, right: Seen): boolean =>
 export const recover = Effect.fnUntraced(function* (partition: Partition) {
   const { deployment, journal, reactors } = partition.parts
   partition.beginLife()
-  const log = yield* journal.open(partition.id, deployment.id)
+  const seen = yield* readSeen(partition)
+  // A log of which frames were seen is not made anew: this may be another server than before.
+  const mustExist = [...seen.records, ...seen.cursors].some(({ sequence }) => sequence > 0)
+  const log = yield* journal.open(partition.id, deployment.id, mustExist)
   const foreign = foreignLog(log, deployment)
   if (foreign !== undefined) return yield* new JournalRefused({ message: foreign })
-  const seen = yield* readSeen(partition)
   const own: ReadonlyArray<Witness> =
     partition.witness === undefined ? [] : [{ who: "this process", ...partition.witness, needsTail: false }]
   // After the witnesses: an owner that still writes moves them, and then a witness could seem to be ahead of the log.
