@@ -18,6 +18,7 @@ import { type Placement, PlacementRefused, PlacementUnavailable } from "../engin
 import { immediate } from "../engine/pace.ts"
 import type { Status } from "../engine/parts.ts"
 import * as Reactor from "../engine/Reactor.ts"
+import { requireOwnLogs } from "../engine/shell/belonging.ts"
 import type { SignalRules } from "../engine/shell/signalFeed.ts"
 import type { EventWakeups } from "../events/EventWakeups.ts"
 import { eventProjection } from "../events/eventProjection.ts"
@@ -116,7 +117,7 @@ export interface EngineSettings {
   readonly namespace: string | undefined
   /** The most the process holds; the engine's defaults where a bound is not given. */
   readonly bounds?: Partial<
-    Pick<EngineConfig, "maximumActors" | "maximumLaneActors" | "mailboxCapacity" | "mailboxBytes">
+    Pick<EngineConfig, "maximumActors" | "maximumLaneActors" | "mailboxCapacity" | "mailboxBytes" | "logKeepMillis">
   >
 }
 
@@ -145,7 +146,9 @@ const layerSignals = (settings: EngineSettings) =>
   }).pipe(
     Layer.catch((error) =>
       Layer.effectDiscard(Effect.logWarning(`external signals are not taken in: ${error.message}`))
-    )
+    ),
+    // Their stream is made where it is not there, so the place is looked at first.
+    Layer.provide(Layer.effectDiscard(requireOwnLogs(settings.partitions)))
   )
 
 /** One machine, which runs all partitions. It keeps every other process out, so that the newest formats are in force at once. */
@@ -208,17 +211,19 @@ const advice = ". Nothing was changed."
 const finding = (partition: number, reason: string): string =>
   reason.replace(`partition ${partition}: `, "").replace(/\. Nothing was changed\..*$/s, "")
 
-/** Shows the partitions in `/readyz`. A partition that is owned but does not serve makes the node not ready. */
+/** Shows the partitions in `/readyz`. What needs decisions can be served while one of them serves, or others have them all. */
 export const layerEngineHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine.Engine
     const health = yield* Health
     yield* health.register({
       name: "partitions",
-      required: true,
+      part: "service",
       check: Effect.map(engine.status, (partitions) => {
         const away = partitions.filter(({ status }) => status._tag !== "Serving")
-        return away.length === 0 ? { ok: true } : { ok: false, detail: partitionsAway(away) }
+        return away.length === 0
+          ? { ok: true }
+          : { ok: false, usable: away.length < partitions.length, detail: partitionsAway(away) }
       })
     })
   })

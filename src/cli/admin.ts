@@ -35,7 +35,8 @@ export const engineSettings = (config: Config, replicas: EngineSettings["replica
     maximumActors: config.maximumActors,
     maximumLaneActors: config.maximumLaneActors,
     mailboxCapacity: config.mailboxCommands,
-    mailboxBytes: config.mailboxBytes
+    mailboxBytes: config.mailboxBytes,
+    logKeepMillis: config.logKeep
   },
   namespace: config.logNamespace
 })

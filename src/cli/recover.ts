@@ -15,11 +15,13 @@ import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
 import { acceptClock, acceptLoss } from "../engine/operator/recover.ts"
 import type { Recovered } from "../engine/operator/recoverHere.ts"
+import { requireOwnLogs } from "../engine/shell/belonging.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { hold, type LockHeld } from "../postgres/advisoryLock.ts"
 import { placementLock } from "../postgres/PlacementPostgres.ts"
 import { engineSettings, isRunning, withAdmin } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
+import { lossSummary } from "./lossSummary.ts"
 import { explained } from "./output.ts"
 
 /** A platform serves the partitions of this database, or the nodes of a cluster do. */
@@ -71,6 +73,10 @@ export const recover = Command.make(
       Flag.withDescription("Give up what the log no longer holds, and print what goes"),
       Flag.withDefault(false)
     ),
+    logsAreGone: Flag.Boolean("logs-are-gone").pipe(
+      Flag.withDescription("Go on although NATS has none of the logs: its storage is lost, and no address is wrong"),
+      Flag.withDefault(false)
+    ),
     acceptClock: Flag.Boolean("accept-clock").pipe(
       Flag.withDescription("Go on with the clock as it is, although the log's last frame is from the future"),
       Flag.withDefault(false)
@@ -88,6 +94,7 @@ interface Flags {
   readonly partition: Option.Option<number>
   readonly acceptLoss: boolean
   readonly acceptClock: boolean
+  readonly logsAreGone: boolean
 }
 
 /** Has the owners do it. */
@@ -128,6 +135,8 @@ const recoverWith = Effect.fnUntraced(function* (config: Config, flags: Flags) {
 
 const work = Effect.fnUntraced(function* (partitions: number, flags: Flags) {
   yield* hold(placementLock).pipe(Effect.catchTag("LockHeld", stillRunning))
+  // A wrong address looks like a loss of everything.
+  if (!flags.logsAreGone) yield* requireOwnLogs(partitions)
   const wanted = Option.match(flags.partition, {
     onNone: () => Array.from({ length: partitions }, (_, partition) => partition),
     onSome: (partition) => [partition]
@@ -136,6 +145,8 @@ const work = Effect.fnUntraced(function* (partitions: number, flags: Flags) {
   for (const partition of wanted) {
     const report = yield* acceptLoss(partition, { dryRun: !flags.acceptLoss, reactors: [projections.name] })
     const lines = report.fits ? [] : [...report.lines]
+    if (report.lost !== undefined && report.lost.sinceMillis > 0)
+      lines.push(yield* lossSummary(partition, partitions, report.lost))
     if (flags.acceptClock) {
       const { lastFrame, accepted } = yield* acceptClock(partition)
       lines.push(

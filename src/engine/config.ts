@@ -28,6 +28,11 @@ export interface EngineConfig {
   readonly checkpointActors: number
   /** …or so much time with anything to write, milliseconds. */
   readonly checkpointMillis: number
+  /**
+   * For how long frames stay in the log that no start needs any more, milliseconds: a database that was restored from a backup of that age catches up with
+   * the log by itself. At most half of the log's bound is kept so; 0, the default, keeps nothing.
+   */
+  readonly logKeepMillis: number
   /** Actors not used for about this long leave memory, milliseconds. */
   readonly idleMillis: number
   /** Committed frames kept in memory for reactors: number and bytes. */
@@ -59,6 +64,7 @@ export const defaultConfig: EngineConfig = {
   checkpointBytes: 64 * 1024 * 1024,
   checkpointActors: 20_000,
   checkpointMillis: 60_000,
+  logKeepMillis: 0,
   idleMillis: 300_000,
   feedFrames: 2_048,
   feedBytes: 16 * 1024 * 1024,

@@ -3,6 +3,34 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engine: ReadonlyArray<Variant> = [
   {
+    name: "engine: frames are purged whatever their age",
+    find: "unneeded === undefined || isTooFull || keepMillis === 0",
+    replace: "unneeded === undefined || keepMillis >= 0",
+    sentence: "a database that was restored from a backup cannot catch up with the log",
+    finders: ["keptFrames.unit"]
+  },
+  {
+    name: "engine: what is kept for its age fills the log",
+    find: "return over <= 0 || frames <= 0 ? firstSequence : firstSequence + Math.ceil(over / (bytes / frames))",
+    replace: "return firstSequence",
+    sentence: "a busy log is full of frames that nobody needs",
+    finders: ["keptFrames.unit"]
+  },
+  {
+    name: "recover: frames that can be read are dropped",
+    find: ": state.lastSequence >= state.firstSequence ? keepFrames(found)",
+    replace: ": state.lastSequence < 0\n? keepFrames(found)",
+    sentence: "an operator who accepts a loss loses the log's frames too",
+    finders: ["keptFrames.unit"]
+  },
+  {
+    name: "start: a NATS without the logs is taken for a loss",
+    find: "if (logs.some(({ lastSequence }) => lastSequence > 0)) return undefined",
+    replace: "return undefined",
+    sentence: "a wrong address makes empty streams and is told as loss",
+    finders: ["belonging.unit"]
+  },
+  {
     name: "followers: what does not fit a slow one is forgotten",
     find: "this.lose(undefined)",
     replace: "this.bytes = 0",

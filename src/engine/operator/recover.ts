@@ -3,32 +3,32 @@
  * was lost, or accept the clock. Run it only while no process serves the deployment (the caller holds the placement's
  * lock). Needs `Journal`, `Checkpoints`, `Cursors`.
  */
-import { Clock, Data, Effect, Random, Stream } from "effect"
-import { type CheckpointRecord, Checkpoints, emptyLogHash, type LogPosition } from "../Checkpoints.ts"
-import { type Cursor, Cursors } from "../Cursors.ts"
-import { decodeFrame, emptyHead, encodeClaim, type Head, hashOf, headAfter, identityOf } from "../frame.ts"
-import { Journal, type Log, type LogState } from "../Journal.ts"
+import { Clock, Effect } from "effect"
+import {
+  type CheckpointRecord,
+  Checkpoints,
+  type CheckpointsUnavailable,
+  emptyLogHash,
+  type LogPosition
+} from "../Checkpoints.ts"
+import { Cursors } from "../Cursors.ts"
+import { decodeFrame, emptyHead, type Head, headAfter } from "../frame.ts"
+import { Journal } from "../Journal.ts"
 import { outboxName } from "../outbox.ts"
-import { append } from "../shell/append.ts"
 import { foreignLog, mayAdopt } from "../shell/belonging.ts"
-import { readClocks } from "../shell/Partition.ts"
 import { headOf } from "../shell/recovering.ts"
 import { examine, hashAt, witnessesOf } from "../shell/witnesses.ts"
-
-/** The operation could not be done; the message says why. */
-export class RecoverFailed extends Data.TaggedError("RecoverFailed")<{ readonly message: string }> {}
-
-/** How many epochs `acceptLoss` skips, so that ids of lost frames are never derived again. */
-const lostEpochs = 1_000
-
-/** What `acceptLoss` found and did, or with `dryRun` would do. */
-export interface LossReport {
-  readonly partition: number
-  /** Nothing is wrong: nothing was done. */
-  readonly fits: boolean
-  /** Sentences for the operator. */
-  readonly lines: ReadonlyArray<string>
-}
+import {
+  appendClaim,
+  type Findings,
+  followChain,
+  type LossReport,
+  lostEpochs,
+  type Mended,
+  RecoverFailed,
+  time
+} from "./Findings.ts"
+import { keepFrames } from "./keptFrames.ts"
 
 export interface LossOptions {
   /** Says what would go, and changes nothing. */
@@ -36,27 +36,6 @@ export interface LossOptions {
   /** Names of the engine's reactors. */
   readonly reactors: ReadonlyArray<string>
 }
-
-const time = (millis: number): string => new Date(millis).toISOString()
-
-/** Follows a log's chain from `base` to its end and answers the head there; undefined when the chain is broken. */
-const followChain = Effect.fnUntraced(function* (log: Log, state: LogState, base: Head) {
-  let head: Head | undefined = base
-  yield* Stream.runForEach(log.read(base.sequence + 1, state.lastSequence), (batch) =>
-    Effect.sync(() => {
-      for (const stored of batch) {
-        if (head === undefined) return
-        try {
-          const frame = decodeFrame(stored.bytes)
-          head = frame.previousHash === head.hash ? headAfter(stored.sequence, stored.bytes, frame) : undefined
-        } catch {
-          head = undefined
-        }
-      }
-    })
-  )
-  return head
-})
 
 /**
  * Opens a log to work on it. Refuses a log of another deployment: an operator may give up only this deployment's data.
@@ -77,7 +56,8 @@ const openOwn = Effect.fnUntraced(function* (partition: number) {
 
 /**
  * Gives up what the log has lost, so that the partition can start. The log decides where a checkpoint still fits it: later checkpoints
- * and cursors go back to it. Where none fits, the newest checkpoint becomes the state and the log goes on after it.
+ * and cursors go back to it. Where none fits, frames that can be read stay: those behind a checkpoint that is older than the log are replayed over it
+ * (`keptFrames.ts`), and otherwise the newest checkpoint becomes the state and the log goes on behind its end. A log without a frame goes on after the newest checkpoint.
  */
 export const acceptLoss = Effect.fnUntraced(function* (partition: number, options: LossOptions) {
   const checkpoints = yield* Checkpoints
@@ -121,36 +101,31 @@ export const acceptLoss = Effect.fnUntraced(function* (partition: number, option
     end,
     lines
   }
-  const head =
-    end !== undefined && (state.lastSequence > 0 || records.length === 0)
-      ? yield* dropLater(found, end)
-      : yield* restartFromCheckpoint(found)
-  yield* moveCursors(found, head, [...options.reactors, outboxName])
+  const mended = yield* end !== undefined && (state.lastSequence > 0 || records.length === 0)
+    ? dropLater(found, end)
+    : state.lastSequence >= state.firstSequence
+      ? keepFrames(found)
+      : Effect.map(
+          restartFromCheckpoint(found),
+          (head): Mended => ({ head, end: undefined, lost: lostAfter(records[0]) })
+        )
+  const { head } = mended
+  yield* moveCursors({ ...found, end: mended.end }, head, [...options.reactors, outboxName])
   if (!options.dryRun)
     yield* appendClaim(log, head, head.epoch + lostEpochs, Math.max(head.now, yield* Clock.currentTimeMillis), false)
-  return { partition, fits: false, lines } as LossReport
+  return { partition, fits: false, lines, lost: mended.lost } as LossReport
 }, Effect.scoped)
 
-/** What was found of a partition whose log has lost something. Without `dryRun` it is mended; `lines` say what goes. */
-interface Findings {
-  readonly partition: number
-  readonly dryRun: boolean
-  readonly log: Log
-  readonly state: LogState
-  /** The checkpoints, the newest one first, and those of them that still fit the log. */
-  readonly records: ReadonlyArray<CheckpointRecord>
-  readonly fitting: ReadonlyArray<CheckpointRecord>
-  readonly cursors: ReadonlyArray<Cursor>
-  /** The head of the log as it is; undefined when no checkpoint continues in it. */
-  readonly end: Head | undefined
-  readonly lines: Array<string>
-}
+const lostAfter = (newest: CheckpointRecord | undefined): LossReport["lost"] => ({
+  sinceMillis: newest?.now ?? 0,
+  untilMillis: undefined
+})
 
-/** The log decides: checkpoints after its end go. Answers the head. */
+/** The log decides: checkpoints after its end go. */
 const dropLater = Effect.fnUntraced(function* (
   { cursors, dryRun, fitting, lines, partition, records, state }: Findings,
   end: Head
-) {
+): Effect.fn.Return<Mended, CheckpointsUnavailable, Checkpoints> {
   const checkpoints = yield* Checkpoints
   const [base] = fitting
   for (const record of records) {
@@ -163,7 +138,7 @@ const dropLater = Effect.fnUntraced(function* (
       `Lost: decisions of frames ${state.lastSequence + 1} to ${lastSeen}, and of later ones if there were any.`
     )
   if (!dryRun) yield* checkpoints.discardAbove(partition, base?.sequence ?? 0)
-  return end
+  return { head: end, end, lost: { sinceMillis: end.now, untilMillis: undefined } }
 })
 
 /** No checkpoint continues in the log: the newest one becomes the state. Answers the head. */
@@ -239,24 +214,3 @@ export const acceptClock = Effect.fnUntraced(function* (partition: number) {
   yield* appendClaim(log, head, head.epoch + 1, now, true)
   return { lastFrame: head.now, accepted: now }
 }, Effect.scoped)
-
-const appendClaim = Effect.fnUntraced(function* (
-  log: Log,
-  head: Head,
-  epoch: number,
-  now: number,
-  acceptsClock: boolean
-) {
-  const { hash, signalSequence } = head
-  const header = { epoch, number: head.number + 1, now, previousHash: hash, signalSequence }
-  const bytes = encodeClaim(header, `recover-${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`, acceptsClock)
-  const identity = identityOf(log.partition, epoch, header.number)
-  const clock = yield* Clock.Clock
-  const outcome = yield* append(log, { bytes, identity, expectedLast: head.sequence }, () => readClocks(clock))
-  if (outcome._tag !== "Stored") {
-    return yield* new RecoverFailed({
-      message: `partition ${log.partition}: the closing frame was not appended (${outcome.branch}); is another process serving it?`
-    })
-  }
-  return hashOf(bytes)
-})

@@ -21,6 +21,7 @@ import {
 import { outboxName } from "../outbox.ts"
 import { SignalsUnavailable } from "../Signals.ts"
 import { deadline } from "./deadline.ts"
+import { keptBelow } from "./keptBelow.ts"
 import type { Partition } from "./Partition.ts"
 import { forgetSignals, forgettableThrough, purge, purgeableBelow } from "./purge.ts"
 
@@ -118,7 +119,12 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   if ((records[1]?.sequence ?? 0) >= partition.earlierRows) partition.earlierRows = 0
   // A reactor that has not moved yet needs the log from its beginning.
   const isTooFull = isStuck && (yield* hasNoRoom(log))
-  const below = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
+  const unneeded = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
+  const keepMillis = partition.parts.config.logKeepMillis
+  const below =
+    unneeded === undefined || isTooFull || keepMillis === 0
+      ? unneeded
+      : yield* keptBelow(log, unneeded, partition.now().wall - keepMillis)
   if (below !== undefined && (yield* purge(log, below))) {
     const forgotten = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
     yield* Effect.forEach(forgotten, (cursor) => forget(partition, cursor), { discard: true })

@@ -26,7 +26,9 @@ export const checkConfig = (
 ): Effect.Effect<void, EngineRefused> => {
   const refuse = (message: string) => Effect.fail(new EngineRefused({ message }))
   for (const [name, value] of Object.entries(config)) {
-    if (!Number.isSafeInteger(value) || value < 1) return refuse(`${name} must be an integer from 1, not ${value}`)
+    const least = name === "logKeepMillis" ? 0 : 1
+    if (!Number.isSafeInteger(value) || value < least)
+      return refuse(`${name} must be an integer from ${least}, not ${value}`)
   }
   if (config.partitions > maximumPartitions)
     return refuse(`partitions must be at most ${maximumPartitions}, not ${config.partitions}`)

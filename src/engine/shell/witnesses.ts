@@ -36,7 +36,7 @@ export const examine = (
       }
       if (witness.sequence < state.firstSequence - 1) {
         if (!witness.needsTail) continue
-        return `partition ${partition}: ${witness.who} stands at frame ${witness.sequence}, but the log begins at ${state.firstSequence}: frames ${witness.sequence + 1} to ${state.firstSequence - 1} are missing (the stream was purged by hand). ${advice(partition)}`
+        return `partition ${partition}: ${witness.who} stands at frame ${witness.sequence}, but the log begins at ${state.firstSequence}: frames ${witness.sequence + 1} to ${state.firstSequence - 1} are missing (the database is older than the log and reaches back further than the log was kept, or the stream was purged by hand). ${advice(partition)}`
       }
       const found = yield* hashAt(log, state, witness.sequence)
       if (found !== undefined && found !== witness.hash) {
