@@ -25,6 +25,7 @@ import { eventProjection } from "../events/eventProjection.ts"
 import { TestEventsActor } from "../events/TestEvents.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
 import * as SignalsJetStream from "../nats/SignalsJetStream.ts"
+import { layerClockWatch } from "../platform/ClockWatch.ts"
 import { DiskSpace, layerWatched } from "../platform/DiskSpace.ts"
 import { Health } from "../platform/Health.ts"
 import { OrganizationActor } from "../platform/OrganizationActor.ts"
@@ -176,6 +177,7 @@ export const layerEngineOn = <P, E, R>(settings: EngineSettings, placement: Laye
     signals,
     config: { ...settings.bounds, partitions: settings.partitions }
   }).pipe(
+    Layer.provide(layerClockWatch({ namespace: settings.namespace })),
     Layer.provideMerge(placement),
     Layer.provide(layerSignals(settings)),
     Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
@@ -193,7 +195,11 @@ export const partitionsAway = (
   const byCause = new Map<string, Array<number>>()
   for (const { partition, status } of away) {
     const cause =
-      status._tag === "Stopped" ? `stopped: ${finding(partition, status.reason)}` : status._tag.toLowerCase()
+      status._tag === "Stopped"
+        ? `stopped: ${finding(partition, status.reason)}`
+        : status._tag === "ClockBehind" || status._tag === "NotOwned"
+          ? `not served: ${status.reason}`
+          : status._tag.toLowerCase()
     byCause.set(cause, [...(byCause.get(cause) ?? []), partition])
   }
   const told = [...byCause].map(([cause, partitions]) =>

@@ -7,6 +7,7 @@ import { isTraced } from "../common/isTraced.ts"
 import type { AnyActor } from "./Actor.ts"
 import type { Target } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
+import { ClockGuard } from "./ClockGuard.ts"
 import { Cursors, type ReactorTransaction } from "./Cursors.ts"
 import { defaultConfig, type EngineConfig } from "./config.ts"
 import { Registry } from "./core/actors.ts"
@@ -102,6 +103,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     subscriptions: new Subscriptions(),
     acts: builtInActs(),
     clock: yield* Clock.Clock,
+    clockGuard: yield* ClockGuard,
     bounds: new ProcessBounds(config),
     checkpointTurns: Semaphore.makeUnsafe(config.concurrentCheckpoints),
     transactionPlaces: new TransactionPlaces(config.concurrentTransactions),

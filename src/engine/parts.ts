@@ -1,6 +1,7 @@
 /** What an engine's partitions share, and what each of them can be doing. */
 import type { Clock, Semaphore } from "effect"
 import type { Checkpoints, Deployment } from "./Checkpoints.ts"
+import type { ClockGuardShape } from "./ClockGuard.ts"
 import type { Cursors } from "./Cursors.ts"
 import type { EngineConfig } from "./config.ts"
 import type { Registry } from "./core/actors.ts"
@@ -40,6 +41,7 @@ export interface EngineParts {
   /** What operators can have done, by name; programs add their own. */
   readonly acts: Map<string, OperatorAct>
   readonly clock: Clock.Clock
+  readonly clockGuard: ClockGuardShape
   /** What all partitions hold together. */
   readonly bounds: ProcessBounds
   /** Checkpoints that are written at once, over all partitions. */

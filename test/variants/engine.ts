@@ -3,6 +3,13 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engine: ReadonlyArray<Variant> = [
   {
+    name: "clock: a clock that is ahead is believed",
+    find: "const ahead = partition.parts.clockGuard.problem() if (ahead !== undefined)",
+    replace: "const ahead = partition.parts.clockGuard.problem()\nif (ahead === null)",
+    sentence: "frames from the future keep a partition away once the clock is right",
+    finders: ["ClockWatch.unit"]
+  },
+  {
     name: "engine: frames are purged whatever their age",
     find: "unneeded === undefined || isTooFull || keepMillis === 0",
     replace: "unneeded === undefined || keepMillis >= 0",

@@ -11,6 +11,7 @@ import { identityOf } from "../frame.ts"
 import { retryAfterMillis } from "../limits.ts"
 import { Alarm } from "./Alarm.ts"
 import { type AppendOutcome, append } from "./append.ts"
+import { clockBehind } from "./clockBehind.ts"
 import type { Partition } from "./Partition.ts"
 
 /** Why a life ends. */
@@ -34,6 +35,8 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
   const alarm = new Alarm(() => partition.wakeup.notify())
   while (true) {
     partition.wakeup.clear()
+    const ahead = partition.parts.clockGuard.problem()
+    if (ahead !== undefined) return { _tag: "Restart", reason: ahead }
     const demand = nextOf(partition)
     for (const warning of partition.brakeWarnings.take())
       yield* Effect.logWarning(`partition ${partition.id}: ${warning}`)
@@ -211,7 +214,8 @@ const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn
 
 /** Stops serving while the clock is behind (docs/architecture.md, rule 7), and tells callers so. */
 const waitForClock = Effect.fnUntraced(function* (partition: Partition, behindMillis: number) {
-  const reason = `the clock is ${Math.ceil(behindMillis / 1000)} s behind the last frame; set it right, or accept it with \`sluice recover --partition ${partition.id} --accept-clock\``
+  const { wall } = partition.now()
+  const reason = clockBehind(partition.id, wall + behindMillis, wall)
   partition.setStatus({ _tag: "ClockBehind", reason })
   const error = partition.notServing()
   partition.core.failDrain(error)

@@ -17,6 +17,7 @@ import {
 import { PlacementUnavailable } from "../Placement.ts"
 import { checkpoint, writeCheckpoints } from "./checkpointing.ts"
 import { claimAndReact } from "./claiming.ts"
+import { clockBehind } from "./clockBehind.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
 import { readCheckpoints } from "./reading.ts"
@@ -71,6 +72,7 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
   const fences = new Fences()
   for (let lives = 0; ; lives++) {
     if (lives > 0) yield* awaitOwnership(partition)
+    yield* awaitClock(partition)
     if (partition.isClosing) return
     const begunAt = partition.now().monotonic
     const exit = yield* Effect.exit(life(partition))
@@ -153,8 +155,7 @@ const life = (partition: Partition) =>
       partition.setStatus({ _tag: "Starting", reason: "it is recovering" })
       yield* recover(partition)
       while (partition.core.isClockBehind(partition.now())) {
-        const advice = `set it right, or accept it with \`sluice recover --partition ${partition.id} --accept-clock\``
-        const reason = `the clock is more than a minute behind the last frame; ${advice}`
+        const reason = clockBehind(partition.id, partition.core.head.now, partition.now().wall)
         partition.setStatus({ _tag: "ClockBehind", reason })
         partition.core.intake.failWaiting(partition.notServing())
         if (partition.isClosing) return { _tag: "Closed" } as LifeEnd
@@ -235,6 +236,17 @@ export const ownsNow = (partition: Partition): Effect.Effect<boolean | undefined
     ),
     Option.getOrUndefined
   )
+
+/** Begins no life by a clock that is ahead of others: what it would write keeps the partition away once it is set right. */
+const awaitClock = Effect.fnUntraced(function* (partition: Partition) {
+  while (!partition.isClosing) {
+    const reason = partition.parts.clockGuard.problem()
+    if (reason === undefined) return
+    partition.setStatus({ _tag: "NotOwned", reason })
+    partition.core.intake.failWaiting(partition.notServing())
+    yield* partition.pause(pollMillis)
+  }
+})
 
 const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
   while (!partition.isClosing) {
