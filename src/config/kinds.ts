@@ -70,26 +70,8 @@ export const url = (...protocols: ReadonlyArray<string>) =>
     return parsed !== null && protocols.includes(parsed.protocol) && parsed.host !== "" ? value : undefined
   })
 
-const misplaced = /[@#]|\/.*\//
-
 /** Shows an address without its user and password. */
 export const withoutCredentials = (address: string): string => address.replace(/^([a-z]+:\/\/)[^/]*@/, "$1<redacted>@")
-
-/**
- * An unencoded `/`, `?`, `#` or `@` in a password would move part of the password into the host or the database's name.
- */
-export const postgresUrl = setting(
-  "an address such as postgres://user:password@host:5432/database",
-  (value) => {
-    const parsed = URL.parse(value)
-    const named = parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol) && parsed.host !== ""
-    return named && !misplaced.test(`${parsed.pathname}${parsed.hash}`) ? value : undefined
-  },
-  {
-    explain: (value) => (/^postgres(ql)?:\/\/.*[@#]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
-    show: (value) => withoutCredentials(value).replace(/\?.*$/s, "")
-  }
-)
 
 const isDecodable = (encoded: string): boolean => {
   try {

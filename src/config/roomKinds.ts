@@ -7,10 +7,24 @@ import { Redacted, Result } from "effect"
 import { parseSecretsKeys } from "../common/secretsKeys.ts"
 import { eventRetentionMillis } from "../events/event.ts"
 import { parseNatsAddress } from "../nats/address.ts"
+import { readAddress as readPostgresAddress } from "../postgres/address.ts"
 import { readAddress } from "../send/emails/addresses.ts"
 import { parseRelayAddress } from "../send/mailer/relayAddress.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
+
+/** PostgreSQL's, as libpq reads it. An unencoded `/`, `?`, `#` or `@` in a password would move a part of it elsewhere. */
+export const postgresUrl = setting(
+  "an address such as postgres://user:password@host:5432/database",
+  (value) => (Result.isSuccess(readPostgresAddress(value, {})) ? value : undefined),
+  {
+    explain: (value) => {
+      const address = readPostgresAddress(value, {})
+      return Result.isFailure(address) && /^postgres(ql)?:\/\//.test(value) ? address.failure : undefined
+    },
+    show: (value) => withoutCredentials(value).replace(/\?.*$/s, "")
+  }
+)
 
 export const natsUrl = setting(
   "an address such as nats://user:password@host:4222, several separated by commas",

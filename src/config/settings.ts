@@ -8,22 +8,10 @@ import { defaultConfig } from "../engine/config.ts"
 import { targetPolicies } from "../webhooks/target/targets.ts"
 import { billingSettings } from "./billingSettings.ts"
 import { clusterSettings } from "./clusterSettings.ts"
-import {
-  adminKey,
-  apiKey,
-  headers,
-  integer,
-  namespace,
-  oneOf,
-  postgresUrl,
-  type Setting,
-  secret,
-  text,
-  url
-} from "./kinds.ts"
+import { adminKey, apiKey, headers, integer, namespace, oneOf, type Setting, secret, text, url } from "./kinds.ts"
 import { mailSettings } from "./mailSettings.ts"
 import { outageSettings } from "./outageSettings.ts"
-import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { natsUrl, postgresUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 import { givenIn, unknownVariables } from "./variables.ts"
 

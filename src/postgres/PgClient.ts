@@ -18,7 +18,7 @@
  * - values that cannot be sent are quoted in the error's cause (`errors.ts`);
  * - `json(null)` is SQL's null, and an array of nulls has no type (`unnest.ts`).
  */
-import { PgClient as Library, PgPool } from "@effect/sql-pg"
+import { PgClient as Library, type PgConnection, PgPool } from "@effect/sql-pg"
 import { Context, Duration, Effect, Fiber, Layer, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
@@ -65,11 +65,13 @@ export const make = Effect.fnUntraced(function* (
   const pool = yield* openPool(resolved.pool)
   const sharedPool = resolved.sharedPool === undefined ? undefined : yield* openPool(resolved.sharedPool)
 
+  const bounded = boundingOnce(resolved.statementTimeoutMillis)
+
   const lease = Effect.gen(function* () {
     const connection = yield* explaining(
       deadlines.watched((waiting) => {
         waiting.connection()
-        return pool.get
+        return Effect.tap(pool.get, bounded)
       }),
       "connect"
     )
@@ -87,7 +89,10 @@ export const make = Effect.fnUntraced(function* (
         return pool.use((connection) => {
           waiting.answer()
           // Pinned, so that an interruption ends the statement on the server.
-          return Effect.scoped(Effect.flatMap(connection.pin, (pinned) => use(new Borrowed(pinned))))
+          return Effect.andThen(
+            bounded(connection),
+            Effect.scoped(Effect.flatMap(connection.pin, (pinned) => use(new Borrowed(pinned))))
+          )
         })
       }),
       "execute"
@@ -105,7 +110,7 @@ export const make = Effect.fnUntraced(function* (
           waiting.connection()
           return shared.use((connection) => {
             waiting.answer(shared.invalidate(connection))
-            return use(new Borrowed(connection))
+            return Effect.andThen(bounded(connection), use(new Borrowed(connection)))
           })
         }),
         "execute"
@@ -120,12 +125,7 @@ export const make = Effect.fnUntraced(function* (
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     commit,
     isTransaction: (connection) => !(connection as Leased).isLost,
-    spanAttributes: [
-      ["db.system.name", "postgresql"],
-      ["db.namespace", resolved.target.database],
-      ["server.address", resolved.target.host],
-      ["server.port", resolved.target.port]
-    ]
+    spanAttributes: attributesOf(resolved.target)
   } satisfies Omit<SqlClient.SqlClient.MakeOptions, "borrower">
   const client = yield* SqlClient.make({ ...options, borrower: borrow })
   const { transactionService } = client
@@ -143,6 +143,24 @@ export const make = Effect.fnUntraced(function* (
     target: resolved.target
   })
 })
+
+const attributesOf = ({ database, host, port }: PgTarget): ReadonlyArray<readonly [string, string | number]> => [
+  ["db.system.name", "postgresql"],
+  ["db.namespace", database],
+  ["server.address", host],
+  ["server.port", port]
+]
+
+/** Bounds the statements of a connection once. A parameter of its start would do, and PgBouncer refuses that. */
+const boundingOnce = (statementTimeoutMillis: number) => {
+  const bounded = new WeakSet<PgConnection.PgConnection>()
+  return (connection: PgConnection.PgConnection) =>
+    bounded.has(connection)
+      ? Effect.void
+      : Effect.map(connection.query(`SET statement_timeout = ${statementTimeoutMillis}`, [], false), () => {
+          bounded.add(connection)
+        })
+}
 
 /** Makes the pool, which opens nothing yet. The scope's end waits for lent-out connections, but not for ever. */
 const openPool = Effect.fnUntraced(function* (config: PgPool.Config) {

@@ -2,8 +2,10 @@
  * Where a PostgreSQL server is, how this process talks to it and how long it waits. Every connection, pooled or a session of its own, is made
  * from one `PgConfig`; the URL stays redacted until a connection is opened, and no error quotes it. Needs no service.
  */
-import type { PgPool } from "@effect/sql-pg"
+import { PgConnection, type PgPool } from "@effect/sql-pg"
 import { Data, Duration, Effect, Redacted } from "effect"
+import { type PgAddress, type PgHost, readAddress, type SessionAttributes } from "./address.ts"
+import { TlsFileUnreadable, takesTls, tlsOptions } from "./tls.ts"
 import { registry } from "./types.ts"
 
 /** The default size of the pool. */
@@ -33,10 +35,8 @@ export const preparedStatements = 500
 /** The largest row with all its columns; PostgreSQL's own limit is a gigabyte. */
 const maximumMessageBytes = 256 * 1024 * 1024
 
-const defaultPort = 5432
-
 export interface PgConfig {
-  /** `postgres://user:password@host:port/database`, with `sslmode`, `options`, `connect_timeout` and the like as a query. */
+  /** `postgres://user:password@host:port/database` as libpq reads it: several hosts, a socket's folder, `sslmode` and the like as a query. */
   readonly url: Redacted.Redacted<string>
   /** Size of the pool, default {@link defaultMaxConnections}. */
   readonly maxConnections?: number | undefined
@@ -52,10 +52,10 @@ export interface PgConfig {
   readonly statementTimeoutMillis?: number | undefined
 }
 
-/** The URL cannot be parsed. The error does not quote it, because it may hold a password. */
-export class PostgresUrlInvalid extends Data.TaggedError("PostgresUrlInvalid") {
+/** The URL cannot be read. The error does not quote it, because it may hold a password; `detail` says what is wrong with it. */
+export class PostgresUrlInvalid extends Data.TaggedError("PostgresUrlInvalid")<{ readonly detail: string }> {
   override get message(): string {
-    return "The PostgreSQL URL is not valid: it must look like postgres://user:password@host:port/database"
+    return `The PostgreSQL URL is not valid: it must look like postgres://user:password@host:port/database (${this.detail})`
   }
 }
 
@@ -75,72 +75,135 @@ export interface ResolvedConfig {
   readonly sharedPool: PgPool.Config | undefined
   readonly applicationName: string
   readonly connectTimeoutMillis: number
+  /** After so long the server ends a statement. */
+  readonly statementTimeoutMillis: number
   /** How long a caller waits for an answer. */
   readonly answerTimeoutMillis: number
 }
 
-/** Reads the configuration. What the URL leaves out comes from the `PG*` environment, as in libpq. */
-export const resolve = (config: PgConfig): Effect.Effect<ResolvedConfig, PostgresUrlInvalid> =>
-  Effect.try({
-    try: () => {
-      const { password, target } = read(Redacted.value(config.url))
-      const connectTimeoutMillis = config.connectTimeoutMillis ?? defaultConnectTimeoutMillis
-      const statementTimeoutMillis = config.statementTimeoutMillis ?? defaultStatementTimeoutMillis
-      const applicationName = config.applicationName ?? "sluice"
-      const maxConnections = config.maxConnections ?? defaultMaxConnections
-      const sharedConnections = config.sharedConnections ?? 0
-      const pool: PgPool.Config = {
-        url: config.url,
-        host: target.host,
-        port: target.port,
-        username: target.user,
-        database: target.database,
-        password,
-        applicationName,
-        // Times without a zone, which effect/cluster stores, must mean the same in every session.
-        startupParameters: { statement_timeout: `${statementTimeoutMillis}`, TimeZone: "UTC" },
-        connectTimeout: Duration.millis(connectTimeoutMillis),
-        keepAlive: Duration.millis(tcpKeepAliveDelayMillis),
-        types: registry,
-        preparedStatementCacheSize: preparedStatements,
-        maxMessageSize: maximumMessageBytes,
-        maxConnections: maxConnections - sharedConnections,
-        // These connections are not shared; this lets a transaction send several statements at once.
-        multiplex: true,
-        multiplexConcurrency: 1,
-        idleTimeout: Duration.millis(config.idleTimeoutMillis ?? defaultIdleTimeoutMillis)
-      }
-      const answerTimeoutMillis = statementTimeoutMillis + answerMarginMillis
-      const sharedPool =
-        sharedConnections === 0
-          ? undefined
-          : {
-              ...pool,
-              maxConnections: sharedConnections,
-              multiplexConcurrency: sharedStatements
-            }
-      return { target, pool, sharedPool, applicationName, connectTimeoutMillis, answerTimeoutMillis }
-    },
-    // The parsers' own errors would quote the URL.
-    catch: () => new PostgresUrlInvalid()
-  })
+/** Reads the configuration, and finds the server of several. What the URL leaves out comes from the `PG*` environment, as in libpq. */
+export const resolve = Effect.fnUntraced(function* (
+  config: PgConfig
+): Effect.fn.Return<ResolvedConfig, PostgresUrlInvalid> {
+  const address = yield* Effect.mapError(
+    Effect.fromResult(readAddress(Redacted.value(config.url), process.env)),
+    (detail) => new PostgresUrlInvalid({ detail })
+  )
+  const { hosts } = address
+  if (hosts.length === 1 && address.sessionAttributes === "any") return yield* resolveHost(config, address, hosts[0])
+  return yield* firstFitting(
+    yield* Effect.forEach(hosts, (host) => resolveHost(config, address, host)),
+    address.sessionAttributes
+  )
+})
 
-/** Parses the URL into the parts that messages name, and the password. Throws when it is no PostgreSQL URL. */
-const read = (text: string) => {
-  const url = new URL(text)
-  if (url.protocol !== "postgres:" && url.protocol !== "postgresql:") throw new PostgresUrlInvalid()
-  const { env } = process
-  const given = (parameter: string, part: string, variable: string): string | undefined => {
-    const value = url.searchParams.get(parameter) ?? decodeURIComponent(part)
-    return value === "" ? env[variable] : value
+/** The client's form of TLS with one host. */
+const sslOf = Effect.fnUntraced(function* (address: PgAddress, host: PgHost, timeoutMillis: number) {
+  // A socket of this machine is not encrypted.
+  if (address.sslMode === "disable" || host.host.startsWith("/")) return false
+  if ((address.sslMode === "allow" || address.sslMode === "prefer") && !(yield* takesTls(host, timeoutMillis)))
+    return false
+  return yield* Effect.try({
+    try: () => tlsOptions(address),
+    catch: (cause) =>
+      new PostgresUrlInvalid({ detail: cause instanceof TlsFileUnreadable ? cause.message : "its certificates" })
+  })
+})
+
+const resolveHost = Effect.fnUntraced(function* (
+  config: PgConfig,
+  address: PgAddress,
+  { host, port }: PgHost
+): Effect.fn.Return<ResolvedConfig, PostgresUrlInvalid> {
+  const connectTimeoutMillis = config.connectTimeoutMillis ?? defaultConnectTimeoutMillis
+  const statementTimeoutMillis = config.statementTimeoutMillis ?? defaultStatementTimeoutMillis
+  const applicationName = config.applicationName ?? "sluice"
+  const maxConnections = config.maxConnections ?? defaultMaxConnections
+  const sharedConnections = config.sharedConnections ?? 0
+  const target: PgTarget = { host, port, user: address.user, database: address.database }
+  const pool: PgPool.Config = {
+    host,
+    port,
+    username: address.user,
+    database: address.database,
+    password: address.password === undefined ? undefined : Redacted.make(address.password),
+    ssl: yield* sslOf(address, { host, port }, connectTimeoutMillis),
+    ...(address.options === undefined ? {} : { startupOptions: address.options }),
+    applicationName,
+    // Times without a zone, which effect/cluster stores, must mean the same in every session. Other parameters are refused by PgBouncer.
+    startupParameters: { TimeZone: "UTC" },
+    connectTimeout: Duration.millis(connectTimeoutMillis),
+    keepAlive: Duration.millis(tcpKeepAliveDelayMillis),
+    types: registry,
+    preparedStatementCacheSize: preparedStatements,
+    maxMessageSize: maximumMessageBytes,
+    maxConnections: maxConnections - sharedConnections,
+    // These connections are not shared; this lets a transaction send several statements at once.
+    multiplex: true,
+    multiplexConcurrency: 1,
+    idleTimeout: Duration.millis(config.idleTimeoutMillis ?? defaultIdleTimeoutMillis)
   }
-  const user = given("user", url.username, "PGUSER") ?? env.USER ?? env.USERNAME ?? "postgres"
-  const password = given("password", url.password, "PGPASSWORD")
-  const target: PgTarget = {
-    host: given("host", url.hostname.replace(/^\[(.*)\]$/, "$1"), "PGHOST") ?? "localhost",
-    port: Number(given("port", url.port, "PGPORT") ?? defaultPort),
-    user,
-    database: given("dbname", url.pathname.slice(1), "PGDATABASE") ?? user
+  const answerTimeoutMillis = statementTimeoutMillis + answerMarginMillis
+  const sharedPool =
+    sharedConnections === 0
+      ? undefined
+      : { ...pool, maxConnections: sharedConnections, multiplexConcurrency: sharedStatements }
+  return {
+    target,
+    pool,
+    sharedPool,
+    applicationName,
+    connectTimeoutMillis,
+    statementTimeoutMillis,
+    answerTimeoutMillis
   }
-  return { target, password: password === undefined ? undefined : Redacted.make(password) }
+})
+
+/** What a server is like, for the choice among several. */
+export interface ServerRole {
+  readonly isStandby: boolean
+  readonly isReadOnly: boolean
 }
+
+/** Whether a server is one that an address asks for. */
+export const fitsAttributes = ({ isReadOnly, isStandby }: ServerRole, wanted: SessionAttributes): boolean => {
+  switch (wanted) {
+    case "any":
+      return true
+    case "read-write":
+      return !isReadOnly
+    case "read-only":
+      return isReadOnly
+    case "primary":
+      return !isStandby
+    case "standby":
+    case "prefer-standby":
+      return isStandby
+  }
+}
+
+/** The first server that answers and is what is asked for; the first of all where none is, whose check says what is wrong. */
+const firstFitting = Effect.fnUntraced(function* (
+  servers: ReadonlyArray<ResolvedConfig>,
+  wanted: SessionAttributes
+): Effect.fn.Return<ResolvedConfig> {
+  const roles: Array<{ readonly server: ResolvedConfig; readonly role: ServerRole }> = []
+  for (const server of servers) {
+    const role = yield* Effect.option(Effect.timeout(roleOf(server), server.connectTimeoutMillis * 2))
+    if (role._tag === "None") continue
+    if (fitsAttributes(role.value, wanted)) return server
+    roles.push({ server, role: role.value })
+  }
+  return (wanted === "prefer-standby" ? roles[0]?.server : undefined) ?? roles[0]?.server ?? servers[0]!
+})
+
+const roleOf = ({ pool }: ResolvedConfig) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const connection = yield* PgConnection.make({ ...pool, multiplex: false })
+      const { rows } = yield* connection.query(
+        `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
+      )
+      return rows[0] as unknown as ServerRole
+    })
+  )

@@ -63,6 +63,13 @@ export class PostgresTooOld extends Data.TaggedError("PostgresTooOld")<{
   }
 }
 
+/** A pool in between gives each transaction another session. */
+export class PostgresPooled extends Data.TaggedError("PostgresPooled")<{ readonly target: PgTarget }> {
+  override get message(): string {
+    return `PostgreSQL at ${place(this.target)} is behind a pool in transaction mode (such as PgBouncer's pool_mode = transaction): locks, notifications and prepared statements belong to a session, so Sluice does not work there, and two platforms could run on one database. Set pool_mode = session for this database and user, or connect to PostgreSQL itself`
+  }
+}
+
 /** A standby, or a database set to read only. */
 export class PostgresReadOnly extends Data.TaggedError("PostgresReadOnly")<{ readonly target: PgTarget }> {
   override get message(): string {
@@ -78,6 +85,7 @@ export type PostgresRefusal =
   | PostgresDatabaseMissing
   | PostgresTooOld
   | PostgresReadOnly
+  | PostgresPooled
 
 /** What the check found. */
 export interface PostgresServer {
@@ -121,6 +129,7 @@ export const checkServer = (
       const { target } = resolved
       const facts = yield* Effect.gen(function* () {
         const session = yield* Session.open(resolved, "boot check")
+        if (yield* isShared(session, Session.open(resolved, "boot check"))) return yield* new PostgresPooled({ target })
         const [row] = yield* session.query(
           `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int4 AS number,
              current_setting('transaction_read_only') = 'on' AS "readOnly"`
@@ -142,6 +151,34 @@ export const checkServer = (
       return { target, version: facts.version, majorVersion }
     })
   )
+
+/** Sessions that are compared: a pool may have more servers than one at hand. */
+const comparedSessions = 4
+
+/**
+ * Whether two sessions that are open at the same time are one of the server. A pool in transaction mode gives a server's session back after each statement, and
+ * takes the one that was used last.
+ */
+export const isShared = Effect.fnUntraced(function* (
+  session: Session.PgSession,
+  other: ReturnType<typeof Session.open>
+): Effect.fn.Return<boolean, SqlError.SqlError> {
+  const processOf = (one: Session.PgSession) =>
+    Effect.map(one.query("SELECT pg_backend_pid() AS pid"), ([row]) => (row as { readonly pid: number }).pid)
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const another = yield* other
+      for (let compared = 0; compared < comparedSessions; compared++) {
+        const first = yield* processOf(session)
+        yield* another.query("BEGIN")
+        const second = yield* processOf(another)
+        yield* another.query("ROLLBACK")
+        if (first === second) return true
+      }
+      return false
+    })
+  )
+})
 
 const refusalOf = (error: SqlError.SqlError, target: PgTarget, timeoutMillis: number): PostgresRefusal => {
   const state = sqlState(error.reason.cause)

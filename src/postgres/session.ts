@@ -32,7 +32,7 @@ export interface PgSession {
 
 /** Connects; the scope's end disconnects. `purpose` is added to the application's name in `pg_stat_activity`. */
 export const open = Effect.fnUntraced(function* (
-  { applicationName, pool, target }: ResolvedConfig,
+  { applicationName, pool, statementTimeoutMillis, target }: ResolvedConfig,
   purpose: string
 ): Effect.fn.Return<PgSession, SqlError.SqlError, Scope.Scope> {
   const { host, port } = target
@@ -52,6 +52,7 @@ export const open = Effect.fnUntraced(function* (
   const own = socket!
   let reason: Error | undefined
   const session = yield* connection.pin
+  yield* explaining(session.query(`SET statement_timeout = ${statementTimeoutMillis}`, [], false), "connect")
 
   const lost = Effect.callback<Error>((resume) => {
     // Statements on a lost session fail with the reason of the loss.

@@ -3,6 +3,20 @@ import type { Variant } from "./runner/variant.ts"
 
 export const stores: ReadonlyArray<Variant> = [
   {
+    name: "postgres: require looks whose certificate it is",
+    find: "rejectUnauthorized: verifies,",
+    replace: "rejectUnauthorized: true,",
+    sentence: "a server that psql connects to is not reachable",
+    finders: ["address.unit"]
+  },
+  {
+    name: "postgres: a pool in transaction mode is taken",
+    find: "if (first === second) return true",
+    replace: "",
+    sentence: "a platform starts behind a pool that gives its locks away",
+    finders: ["pooled.it"]
+  },
+  {
     name: "journal: any failure to store counts as full",
     find: "const limitReached = errorCode === errorCodes.storeFailed && /^maximum (bytes|messages)/.test(description)",
     replace: "const limitReached = errorCode === errorCodes.storeFailed",
