@@ -22,7 +22,7 @@ import type { Engine } from "../engine/Engine.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
-import { layerDiskHealth } from "../platform/DiskSpace.ts"
+import { layerDiskHealth, watchRefusals } from "../platform/DiskSpace.ts"
 import { ensureDemo, findDemo } from "../platform/demo.ts"
 import type { Health } from "../platform/Health.ts"
 import { services } from "../platform/model.ts"
@@ -73,8 +73,17 @@ const prepare = Effect.fnUntraced(function* (config: Config) {
   })
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
-  return { config, folder, api, admin, databaseUrl, natsUrl, named }
+  return { config, folder, api, admin, databaseUrl, natsUrl, named, restartNats: restarting(embedded) }
 })
+
+/** Ends the embedded NATS server, which its supervisor starts again; undefined where the server is somebody else's. */
+const restarting = (embedded: Effect.Success<ReturnType<typeof startEmbedded>>) =>
+  embedded.nats === undefined
+    ? undefined
+    : Effect.map(embedded.states, (states) => {
+        for (const { server, state } of states)
+          if (server === "NATS" && state._tag === "Running") process.kill(state.pid, "SIGTERM")
+      })
 
 /** The same for a worker, for which all of this was done. */
 const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, ...seat }: Seat) {
@@ -89,7 +98,9 @@ const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, 
     admin: number === 1 ? admin : undefined,
     databaseUrl: Redacted.make(seat.databaseUrl),
     natsUrl,
-    named: yield* connectNats({ url: natsUrl, weakSync: config.natsWeakSync })
+    named: yield* connectNats({ url: natsUrl, weakSync: config.natsWeakSync }),
+    // The process above the workers has the server.
+    restartNats: undefined
   }
 })
 
@@ -286,6 +297,7 @@ const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat:
   if (seat === undefined) yield* tellMeaning(config)
   else yield* giveMetrics
   return yield* Effect.gen(function* () {
+    yield* watchRefusals(start.restartNats)
     const directory = yield* Directory
     yield* directory.refresh
     yield* awaitPartitions

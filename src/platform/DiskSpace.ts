@@ -3,12 +3,13 @@
  * disk of the data folder. It listens to the answers of the engine's ports. Needs no service.
  */
 import { statfs } from "node:fs/promises"
-import { Cause, Clock, Context, Effect, Layer } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Metric } from "effect"
 import { SqlError } from "effect/sql"
 import { Cursors } from "../engine/Cursors.ts"
-import { Journal, type Log } from "../engine/Journal.ts"
+import { Journal, type Log, type PublishAnswer } from "../engine/Journal.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
 import { Health, type HealthCheck } from "./Health.ts"
+import { RefusedWrites } from "./refusedWrites.ts"
 
 /** Share of a disk that has to be free. */
 export const freeShareLeast = 0.05
@@ -19,6 +20,10 @@ const fullCountsMillis = 5 * 60_000
 /** How long a look at the disk stays valid. */
 const lookMillis = 2_000
 
+const refusingLogs = Metric.gauge("sluice_nats_refusing_logs", {
+  description: "Logs whose NATS store answers and refuses writes"
+})
+
 export class DiskSpace extends Context.Service<
   DiskSpace,
   {
@@ -26,13 +31,25 @@ export class DiskSpace extends Context.Service<
     readonly full: (store: string) => Effect.Effect<void>
     /** A store has written something. */
     readonly written: (store: string) => Effect.Effect<void>
+    /** Notes what a log was answered. */
+    readonly answered: (store: string, answer: PublishAnswer) => Effect.Effect<void>
+    /** Why NATS stores nothing although it answers; undefined while it does. */
+    readonly refusal: Effect.Effect<string | undefined>
     /** The stores whose last answer was "full", not too long ago. */
     readonly fullStores: Effect.Effect<ReadonlyArray<string>>
   }
 >()("sluice/platform/DiskSpace") {
   static readonly layer = Layer.sync(DiskSpace, () => {
     const full = new Map<string, number>()
+    const refused = new RefusedWrites()
     return DiskSpace.of({
+      answered: (store, answer) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const before = refused.count
+          refused.note(store, answer, now)
+          return refused.count === before ? Effect.void : Metric.update(refusingLogs, refused.count)
+        }),
+      refusal: Effect.map(Clock.currentTimeMillis, (now) => refused.finding(now)),
       full: (store) => Effect.map(Clock.currentTimeMillis, (now) => void full.set(store, now)),
       written: (store) => Effect.sync(() => void full.delete(store)),
       fullStores: Effect.map(Clock.currentTimeMillis, (now) =>
@@ -55,8 +72,11 @@ const watchLog = (log: Log, space: DiskSpace["Service"]): Log => {
   return {
     ...log,
     publish: (request) =>
-      Effect.tap(log.publish(request), ({ _tag }) =>
-        _tag === "Full" ? space.full(store) : _tag === "Acked" ? space.written(store) : Effect.void
+      Effect.tap(log.publish(request), (answer) =>
+        Effect.andThen(
+          space.answered(store, answer),
+          answer._tag === "Full" ? space.full(store) : answer._tag === "Acked" ? space.written(store) : Effect.void
+        )
       )
   }
 }
@@ -109,6 +129,31 @@ export const diskCheck = (full: ReadonlyArray<string>, free: number | undefined,
   return faults.length === 0 ? { ok: true } : { ok: false, detail: faults.join("; ") }
 }
 
+/** How often it is looked whether NATS refuses writes, and how long an embedded server has after its restart before the next one. */
+const refusalLookMillis = 5_000
+const restartPauseMillis = 60_000
+
+/**
+ * Says in the log that NATS refuses writes, and restarts a server of our own, which takes them again where its disk has room. `restart` is absent for a server that is
+ * somebody else's. Needs `DiskSpace`.
+ */
+export const watchRefusals = (restart: Effect.Effect<void> | undefined) =>
+  Effect.gen(function* () {
+    const space = yield* DiskSpace
+    let notBefore = 0
+    const look = Effect.gen(function* () {
+      const refusal = yield* space.refusal
+      const now = yield* Clock.currentTimeMillis
+      if (refusal === undefined || now < notBefore) return
+      notBefore = now + restartPauseMillis
+      yield* Effect.logError(refusal)
+      if (restart === undefined) return
+      yield* Effect.logWarning("The embedded NATS server is restarted, so that it takes writes again")
+      yield* restart
+    })
+    yield* Effect.sleep(refusalLookMillis).pipe(Effect.andThen(look), Effect.forever, Effect.forkScoped)
+  })
+
 /** Shows the check in `/readyz` and in the health record (docs/platform.md, 8.1). Reads go on while it fails. */
 export const layerDiskHealth = (folder: string) =>
   Layer.effectDiscard(
@@ -120,7 +165,10 @@ export const layerDiskHealth = (folder: string) =>
         name: "disk",
         part: "note",
         check: Effect.gen(function* () {
-          return diskCheck(yield* space.fullStores, yield* free, folder)
+          const { detail, ok } = diskCheck(yield* space.fullStores, yield* free, folder)
+          const refusal = yield* space.refusal
+          const faults = [refusal, detail].filter((one) => one !== undefined)
+          return faults.length === 0 ? { ok } : { ok: false, detail: faults.join("; ") }
         })
       })
     })

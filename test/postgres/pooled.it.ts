@@ -3,6 +3,7 @@ import { connect, createServer } from "node:net"
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
+import type { SqlClient } from "effect/sql"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { checkServer, isShared, PostgresPooled } from "../../src/postgres/server.ts"
 import type { PgSession } from "../../src/postgres/session.ts"
@@ -55,7 +56,7 @@ it.live(
       const config = { url: Redacted.make(through.toString()), statementTimeoutMillis: 12_345, sharedConnections: 1 }
       yield* checkServer(config)
       const client = yield* Effect.provide(PgClient.make(config), Reactivity.layer)
-      const timeout = (sql: PgClient.PgClient["Service"]["pipelined"]) =>
+      const timeout = (sql: SqlClient.SqlClient) =>
         Effect.map(
           sql<{ readonly value: string }>`select current_setting('statement_timeout') as value`,
           ([row]) => row?.value
