@@ -179,6 +179,16 @@ export const catalogue = {
     }),
     example: { trustStage: "sending_paused", pauseReason: "complaint", pausedAt: "2026-07-01T09:24:07.512Z" }
   }),
+  "send.account.warning": entry({
+    service: "send",
+    description: "An account on probation is one step before an automatic pause",
+    data: Schema.Struct({
+      trigger: Schema.Literals(["bounces", "complaint", "spike", "risky_content"]),
+      count: count("How far the trigger has come"),
+      limit: count("At which count sending is paused")
+    }),
+    example: { trigger: "bounces", count: 2, limit: 3 }
+  }),
   "send.account.promoted": entry({
     service: "send",
     description: "An account reached the next trust stage",

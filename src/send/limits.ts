@@ -69,6 +69,8 @@ export const firstEmailsForComplaints = 100
 export const spikeEmails = 100
 /** A spike is more than so many times the hourly average of `spikeHours`. See {@link pauseTriggers}. */
 export const spikeFactor = 5
+/** From this part of a spike on an account is warned (docs/platform.md, 9.4). See {@link pauseTriggers}. */
+export const spikeWarning = 0.8
 /** Hours over which the average is taken that a spike is compared with. See {@link pauseTriggers}. */
 export const spikeHours = 24
 

@@ -14,7 +14,8 @@ import {
   signalsMillis,
   spikeEmails,
   spikeFactor,
-  spikeHours
+  spikeHours,
+  spikeWarning
 } from "./limits.ts"
 
 /** Why an account may be paused. See {@link pauseTriggers}. */
@@ -116,6 +117,45 @@ const isSpike = (state: PauseState, lastHour: number, now: number): boolean => {
   const hours = Math.min(spikeHours, hour - state.firstHour)
   return hours > 0 && lastHour * hours > spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)
 }
+
+/** How far a trigger has come: an account is paused when `count` reaches `limit`. See {@link pauseTriggers}. */
+export interface TriggerCount {
+  readonly trigger: PauseReason
+  readonly count: number
+  readonly limit: number
+}
+
+/** Emails in an hour from which on it is a spike. In its first hour an account has nothing to compare with, and the least of all counts. */
+const spikeLimit = (state: PauseState, now: number): number => {
+  if (state.firstHour === null) return spikeEmails
+  const hour = Math.max(state.accepted.hour, hourOf(now))
+  const hours = Math.min(spikeHours, hour - state.firstHour)
+  if (hours <= 0) return spikeEmails
+  return Math.max(spikeEmails, Math.floor((spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)) / hours) + 1)
+}
+
+/** How far each trigger has come, in the order of `pauseReasons`. `lastHour`: emails accepted in the hour that ends now. */
+export const triggerCounts = (state: PauseState, lastHour: number, now: number): ReadonlyArray<TriggerCount> => [
+  { trigger: "bounces", count: bitsOf(state.bounced), limit: pausingBounces },
+  // Any complaint pauses, so that none is counted before.
+  { trigger: "complaint", count: 0, limit: 1 },
+  { trigger: "spike", count: lastHour, limit: spikeLimit(state, now) },
+  { trigger: "risky_content", count: Rolling.used(state.signals, signalsMillis, now), limit: pausingSignals }
+]
+
+/** From which count on an account is warned: one step before the end, and of a spike at four fifths of it. A complaint has no step before. */
+const warnsFrom = ({ limit, trigger }: TriggerCount): number =>
+  trigger === "complaint" ? limit : trigger === "spike" ? Math.ceil(limit * spikeWarning) : limit - 1
+
+/** The triggers that have come to their last step between two moments, in which nothing has paused. */
+export const warningsBetween = (
+  before: ReadonlyArray<TriggerCount>,
+  after: ReadonlyArray<TriggerCount>
+): ReadonlyArray<TriggerCount> =>
+  after.filter((now, at) => {
+    const was = before[at]
+    return now.count >= warnsFrom(now) && now.count < now.limit && !(was !== undefined && was.count >= warnsFrom(was))
+  })
 
 /**
  * The rule of `PauseTriggers` alone, as a decider.

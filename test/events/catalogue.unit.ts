@@ -34,6 +34,7 @@ const documented = {
   "send.email.delayed": ["messageId", "from", "to", "subject", "code", "reason"],
   "send.email.failed": ["messageId", "from", "to", "subject", "code", "kind", "reason"],
   "send.account.paused": ["trustStage", "pauseReason", "pausedAt"],
+  "send.account.warning": ["trigger", "count", "limit"],
   "send.account.promoted": ["trustStage", "previousTrustStage", "promotedAt"],
   "send.domain.promoted": ["sender", "tier", "previousTier", "emailsPerDay", "promotedAt"],
   "telco.lookup.completed": ["tn", "npa", "nxx", "hasCarrier", "hasInventory"],
@@ -103,6 +104,9 @@ describe("the events of sending", () => {
     const paused = catalogue["send.account.paused"].example
     for (const pauseReason of pauseReasons) checkData("send.account.paused", { ...paused, pauseReason })
     expect(() => checkData("send.account.paused", { ...paused, pauseReason: "mood" })).toThrow("pauseReason")
+    const warning = catalogue["send.account.warning"].example
+    for (const trigger of pauseReasons) checkData("send.account.warning", { ...warning, trigger })
+    expect(() => checkData("send.account.warning", { ...warning, trigger: "mood" })).toThrow("trigger")
     const account = catalogue["send.account.promoted"].example
     const promotedTo = stages.filter((stage) => stage !== "probation" && stage !== "sending_paused")
     expect(promotedTo).toHaveLength(2)

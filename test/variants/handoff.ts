@@ -81,8 +81,8 @@ export const handoff: ReadonlyArray<Variant> = [
   },
   {
     name: "hand-off: who was never attempted is forgotten at the end",
-    find: 'of("Temporary", "Unknown", "Waits")',
-    replace: 'of("Temporary", "Unknown")',
+    find: 'of("Temporary", "Unknown", "Account", "Waits")',
+    replace: 'of("Temporary", "Unknown", "Account")',
     sentence: "a recipient of an email that others have never gets it, and nobody hears of it",
     finders: ["attempts.e2e"]
   },

@@ -187,6 +187,13 @@ export const send: ReadonlyArray<Variant> = [
     finders: ["wire.it"]
   },
   {
+    name: "warnings: none comes before the last step",
+    find: "now.count >= warnsFrom(now) && now.count < now.limit",
+    replace: "now.count > warnsFrom(now) && now.count < now.limit",
+    sentence: "an account is paused without any sign before",
+    finders: ["pauseWarnings.unit"]
+  },
+  {
     name: "content: a subject is judged as it is written",
     find: "isVerificationSubject(shown)",
     replace: "isVerificationSubject(subject)",

@@ -7,7 +7,8 @@ import * as Actor from "../../engine/Actor.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { type AdmissionAnswer, admission } from "../admissionRules.ts"
 import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../limits.ts"
-import { accountEvents } from "./events.ts"
+import { warningsOf } from "../pauseWarnings.ts"
+import { accountEvents, warningEvents } from "./events.ts"
 import type {
   AdmitEmail,
   EmailAnswer,
@@ -237,7 +238,7 @@ export const admit = (state: SendAccountState, command: Admit, context: Actor.De
   return Actor.decided({
     facts: [...facts, ...placing.facts],
     others: placing.others,
-    events: [...accountEvents(mode, facts), ...placing.events],
+    events: [...accountEvents(mode, facts), ...warningEvents(mode, warningsOf(state, facts, now)), ...placing.events],
     reply: { emails: placing.answers, account: reply?.account ?? { trustStage: state.trust.stage } }
   })
 }

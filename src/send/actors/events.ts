@@ -5,6 +5,7 @@
 import type { PublicEvent } from "../../engine/Actor.ts"
 import { publicEvent } from "../../events/index.ts"
 import { maximumReasonLength } from "../limits.ts"
+import type { TriggerCount } from "../pauseRules.ts"
 import type { EmailReport, SendAccountFact, SenderFact } from "./model.ts"
 import { type Mode, partsOfSender } from "./names.ts"
 
@@ -39,6 +40,12 @@ export const accountEvents = (mode: Mode, facts: ReadonlyArray<SendAccountFact>)
   }
   return events
 }
+
+/** What an account is told before it is paused. */
+export const warningEvents = (mode: Mode, warnings: ReadonlyArray<TriggerCount>): ReadonlyArray<PublicEvent> =>
+  warnings.map(({ count, limit, trigger }) =>
+    publicEvent("send.account.warning", { trigger, count, limit }, isLive(mode))
+  )
 
 /** A sender's promotion, with its daily cap after it. */
 export const promotionEvent = (

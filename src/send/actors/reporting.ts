@@ -5,9 +5,10 @@
 import * as Actor from "../../engine/Actor.ts"
 import { type AccountCommand, admission } from "../admissionRules.ts"
 import { maximumEmails } from "../limits.ts"
+import { warningsOf } from "../pauseWarnings.ts"
 import { viewOf } from "../trustRules.ts"
 import { type AccountDecision, bucketsOf, placesOf } from "./admitting.ts"
-import { accountEvents, emailEvent } from "./events.ts"
+import { accountEvents, emailEvent, warningEvents } from "./events.ts"
 import type {
   EmailAnswer,
   EmailFact,
@@ -181,7 +182,8 @@ class Reporting {
 
   private tell(command: AccountCommand): void {
     const { facts } = admission.decide(this.account, command, this.context.now)
-    this.events.push(...accountEvents(this.mode, facts))
+    const warnings = warningsOf(this.account, facts, this.context.now)
+    this.events.push(...accountEvents(this.mode, facts), ...warningEvents(this.mode, warnings))
     this.facts.push(...facts)
     this.account = facts.reduce(admission.evolve, this.account) as SendAccountState
   }

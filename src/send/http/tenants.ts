@@ -17,7 +17,7 @@ const shownCap = ({ limit, resetsAt, used }: Cap) => ({
   resetsAt: resetsAt === null ? null : iso(resetsAt)
 })
 
-const shown = ({ mode }: Principal, { month, plan, probation, senders, trust }: TenantShown) => ({
+const shown = ({ mode }: Principal, { month, plan, probation, senders, triggers, trust }: TenantShown) => ({
   mode,
   plan,
   trustStage: trust.trustStage,
@@ -34,7 +34,8 @@ const shown = ({ mode }: Principal, { month, plan, probation, senders, trust }: 
           recipientDomainsPerHour: shownCap(probation.domains)
         }),
     senders: shownCap(senders)
-  }
+  },
+  ...(triggers === null ? {} : { triggers })
 })
 
 export const layerSendTenants = HttpApiBuilder.group(

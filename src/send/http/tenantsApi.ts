@@ -31,7 +31,14 @@ export const SendTenant = Schema.Struct({
     emailsPerDay: Schema.optionalKey(Cap).annotate({ description: "On probation only" }),
     recipientDomainsPerHour: Schema.optionalKey(Cap).annotate({ description: "On probation only" }),
     senders: Cap
-  })
+  }),
+  triggers: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({ trigger: Schema.Literals(pauseReasons), count: Schema.Int, limit: Schema.Int }).annotate({
+        identifier: "SendTrigger"
+      })
+    )
+  ).annotate({ description: "On probation only: sending is paused when `count` reaches `limit`" })
 }).annotate({ identifier: "SendTenant" })
 
 const get = HttpApiEndpoint.get("get", "/v1/send/tenants", {

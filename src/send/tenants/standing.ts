@@ -5,6 +5,8 @@ import * as Rolling from "../../limits/rollingRules.ts"
 import { capsOf, emailsPerMonth } from "../accountRules.ts"
 import type { SendAccountState } from "../actors/index.ts"
 import { dayMillis, hourMillis, maximumSenders, type SendPlan } from "../limits.ts"
+import { type TriggerCount, triggerCounts } from "../pauseRules.ts"
+import { emailsInLastHour } from "../probationRules.ts"
 import { type TrustView, viewOf } from "../trustRules.ts"
 
 /** A limit and its use. */
@@ -22,6 +24,8 @@ export interface AccountStanding {
   /** The caps of a probation; null in every other stage. */
   readonly probation: { readonly hour: Cap; readonly day: Cap; readonly domains: Cap } | null
   readonly senders: Cap
+  /** How far each trigger of a pause has come; null in every stage but probation. */
+  readonly triggers: ReadonlyArray<TriggerCount> | null
 }
 
 /** A value that is no domain, to ask when one more would pass. */
@@ -58,6 +62,7 @@ export const accountStandingOf = (state: SendAccountState, plan: SendPlan, now: 
             domains: capOf(domains.limit, Distinct.peek(probation.domains, domains, [another], now))
           }
         : null,
-    senders: { limit: maximumSenders, used: senders, resetsAt: null }
+    senders: { limit: maximumSenders, used: senders, resetsAt: null },
+    triggers: trust.stage === "probation" ? triggerCounts(state.triggers, emailsInLastHour(probation, now), now) : null
   }
 }

@@ -18,6 +18,12 @@ interface Report {
   readonly reason?: string
 }
 
+interface TriggerCount {
+  readonly trigger: string
+  readonly count: number
+  readonly limit: number
+}
+
 interface Event {
   readonly type: string
   readonly livemode: boolean
@@ -121,6 +127,18 @@ const lostReport = (before: SendModel, after: SendModel, reports: ReadonlyArray<
   return undefined
 }
 
+const warningType = "send.account.warning"
+
+/** A warning comes before a pause: not with one, and each trigger has one at most. */
+const warningProblem = (events: ReadonlyArray<Event>, records: ReadonlyArray<StoredRecord>): string | undefined => {
+  const warnings = events.filter(({ type }) => type === warningType).map(({ data }) => data as TriggerCount)
+  if (warnings.length === 0) return undefined
+  const isPaused = records.some(([, , , { _tag }]) => _tag === "Paused")
+  const isWrong = warnings.some(({ count, limit }) => count < 1 || count >= limit)
+  const isTwice = new Set(warnings.map(({ trigger }) => trigger)).size < warnings.length
+  return isPaused || isWrong || isTwice ? `a warning that is none: ${JSON.stringify(warnings)}` : undefined
+}
+
 /** What is wrong with the events of a stored decision; undefined for nothing. `before` and `after`: the model around it. */
 export const eventsProblem = (
   before: SendModel,
@@ -129,7 +147,13 @@ export const eventsProblem = (
   records: ReadonlyArray<StoredRecord>
 ): string | undefined => {
   const reports = reportsOf(decided)
-  const told = records.flatMap(([, , , content]) => ("type" in content ? [textOf(content)] : [])).sort()
+  const events = records.flatMap(([, , , content]) => ("type" in content ? [content] : []))
+  const told = events
+    .filter(({ type }) => type !== warningType)
+    .map(textOf)
+    .sort()
+  const wrongWarning = warningProblem(events, records)
+  if (wrongWarning !== undefined) return wrongWarning
   const due = records.flatMap((one) => {
     const event = "type" in one[3] ? undefined : eventOfFact(one, after, reports)
     return event === undefined ? [] : [textOf(event)]

@@ -67,12 +67,12 @@ const later = (now: number, hours: number): number => {
 
 const reached = new Set<string>()
 
-/** What an event tells, in the words of the naive mail; promotions, which wakes make as well, are not compared here. */
+/** What an event tells, in the words of the naive mail; promotions, which wakes make as well, and warnings are not compared here. */
 const toldBy = ({ events }: Decision<unknown, unknown, unknown>): ReadonlyArray<string> =>
   events.flatMap(({ data, type }) => {
     const { messageId, recipient } = data as { readonly messageId?: string; readonly recipient?: string }
     const what = type.slice(type.lastIndexOf(".") + 1)
-    if (what === "promoted") return []
+    if (what === "promoted" || what === "warning") return []
     return [what === "paused" ? what : [messageId, what, ...(recipient === undefined ? [] : [recipient])].join(" ")]
   })
 

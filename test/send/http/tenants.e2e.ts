@@ -58,10 +58,17 @@ describe("an account", () => {
       recipientDomainsPerHour: { limit: 25, used: 0, resetsAt: null },
       senders: { limit: 1_000, used: 0, resetsAt: null }
     })
+    expect(before.triggers).toEqual([
+      { trigger: "bounces", count: 0, limit: 3 },
+      { trigger: "complaint", count: 0, limit: 1 },
+      { trigger: "spike", count: 0, limit: 100 },
+      { trigger: "risky_content", count: 0, limit: 5 }
+    ])
     await test("POST", "/v1/send/domains", { name: "counted.example" })
     for (const to of ["a@one.example", "b@one.example", "c@two.example"])
       expect(await admitted("test", "ann@counted.example", to)).toBe("queued")
-    const { caps } = await tenantOf(test)
+    const { caps, triggers } = await tenantOf(test)
+    expect(triggers[2]).toEqual({ trigger: "spike", count: 3, limit: 100 })
     const used = Object.values(caps as Record<string, { readonly used: number }>).map((cap) => cap.used)
     expect(used).toEqual([3, 3, 3, 2, 1])
     expect((await tenantOf(live)).caps.emailsPerMonth.used).toBe(0)
@@ -109,6 +116,7 @@ describe("an account", () => {
     expect(Date.parse(before.pausedAt)).toBeLessThanOrEqual(Date.now())
     expect(before.probationEndsAt).toBeUndefined()
     expect(before.caps.emailsPerHour).toBeUndefined()
+    expect(before.triggers).toBeUndefined()
     expect(await admitted("test", "ann@paused.example")).toBe("sending_paused")
 
     const { body, status } = await test("POST", "/v1/send/tenants/reset")
