@@ -12,6 +12,7 @@ import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened, servic
 import { quote } from "./parameters.ts"
 import { RequestMeter } from "./RequestMeter.ts"
 import { makeRequestState, RequestState, type RequestStateShape, takeOver } from "./RequestState.ts"
+import { CurrentRetryGrowth } from "./RetryGrowth.ts"
 import { targetProblem } from "./storableText.ts"
 import { BodyRefused, routesWithoutBody, withStrictBody } from "./strictBody.ts"
 import { unknownField } from "./unknownNames.ts"
@@ -243,6 +244,31 @@ const entered = <R>(
   request: HttpServerRequest.HttpServerRequest
 ) => Context.add(Context.add(context, RequestState, state), HttpServerRequest.HttpServerRequest, request)
 
+/** Has the client of a 503 that may ask again wait for longer, the longer that has gone on. The time that was said is the least. */
+const patient = (
+  context: Context.Context<never>,
+  response: HttpServerResponse.HttpServerResponse,
+  headers: RequestStateShape["responseHeaders"]
+) => {
+  const said = headers?.["retry-after"] ?? response.headers["retry-after"]
+  // Asking again would not help.
+  if (said === undefined) return headers
+  const seconds = Context.get(context, CurrentRetryGrowth).refused(
+    Number(Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
+  )
+  return { ...headers, "retry-after": String(Math.max(seconds, Number(said))) }
+}
+
+/** The headers of an answer besides its own. */
+const headersOf = (
+  context: Context.Context<never>,
+  response: HttpServerResponse.HttpServerResponse,
+  headers: RequestStateShape["responseHeaders"]
+) => {
+  if (response.status === 401) return challenged(headers)
+  return response.status === 503 ? patient(context, response, headers) : headers
+}
+
 /** Wraps the routes' effect; see the module comment. Registered once per server, with the API it serves. */
 export const layerEdge = (
   api: HttpApi.Constraint,
@@ -271,7 +297,7 @@ export const layerEdge = (
             const route = routeOf()?.route.path ?? "unknown"
             const seconds = Number(clock.monotonicTimeNanosUnsafe() - started) / 1e9
             RequestMeter.of(fiber.context).series(request.method, route).add(response.status, seconds)
-            const headers = response.status === 401 ? challenged(state.responseHeaders) : state.responseHeaders
+            const headers = headersOf(fiber.context, response, state.responseHeaders)
             return headers === undefined
               ? HttpServerResponse.setHeader(response, "x-request-id", state.requestId)
               : HttpServerResponse.setHeaders(response, { ...headers, "x-request-id": state.requestId })

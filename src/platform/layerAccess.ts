@@ -16,6 +16,7 @@ import {
 } from "../http/nestedErrors.ts"
 import { type Begun, RequestState, retryAfter, retryAfterMillis, type Taken } from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
+import { CurrentShedding } from "../http/Shedding.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
   EnvelopeForbidden,
@@ -82,6 +83,8 @@ const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : t
 
 /** How long a key may be looked up. What is asked for with it has its own time after that. */
 const verifyTimeoutMillis = 5_000
+
+const tooManyMessage = "More requests come than the platform gets through; nothing was done, so repeat it later"
 
 const unauthorizedMessage = "Invalid or missing API key"
 
@@ -245,6 +248,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
     const refusalOf = checkOf(endpoint)
     const maximumBytes = maximumBodyBytesOf(endpoint)
     const take = takeOf(endpoint)
+    const requestClass = endpoint.method === "GET" || endpoint.method === "HEAD" ? "read" : "write"
     type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
     const enter = (fiber: RequestFiber, principal: Principal): Admitted => {
       const refusal = refusalOf(principal)
@@ -275,9 +279,15 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
         : proceed(fiber, principal, taken)
-    /** Every authenticated request counts, even one that is refused for its service or answered 400 later. */
-    const admit = (fiber: RequestFiber, principal: Principal | null): Admitted =>
-      principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, take(principal))
+    /** Every authenticated request counts, even one that is refused for its service or answered 400 later; one that has waited too long does not. */
+    const admit = (fiber: RequestFiber, principal: Principal | null): Admitted => {
+      if (principal === null) return Effect.fail(refusals.unauthorized)
+      const now = Number(fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
+      const isShed = !Context.get(fiber.context, CurrentShedding).admits(principal.organizationId, requestClass, now)
+      return isShed
+        ? Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(refusals.unavailable(tooManyMessage)))
+        : counted(fiber, principal, take(principal))
+    }
     /**
      * Continues a request that the fast lane has left. If its handler has run, its outcome has the endpoint's errors,
      * as here.
