@@ -18,6 +18,8 @@ import { NatsConnection } from "../nats/connection.ts"
 import type { NatsBootError } from "../nats/errors.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
+import * as AdvisoryLock from "../postgres/advisoryLock.ts"
+import { placementLock } from "../postgres/PlacementPostgres.ts"
 import { checkServer } from "../postgres/server.ts"
 import { DomainChecks } from "../send/domains/DomainChecks.ts"
 import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
@@ -38,6 +40,19 @@ export class DecidedElsewhere extends Data.TaggedError("DecidedElsewhere") {
   }
 }
 
+/** Looks for a platform first: what a command's own settings get wrong about its log matters only where there is none. */
+const unlessDecidedElsewhere = <A, E, R>(engine: Layer.Layer<A, E, R>) =>
+  Layer.unwrap(
+    Effect.scoped(AdvisoryLock.hold(placementLock)).pipe(
+      Effect.as(engine),
+      Effect.catchTags({
+        LockHeld: () => Effect.fail(new DecidedElsewhere()),
+        // The engine says what is wrong with the database.
+        SqlError: () => Effect.succeed(engine)
+      })
+    )
+  )
+
 /**
  * The engine, for the few commands that make decisions. Starting it takes time, so it starts only when it is needed.
  */
@@ -55,7 +70,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
   ).pipe(
     Layer.provideMerge(
       EngineWhenNeeded.layerLazy(
-        layerEngine(engineSettings(config)).pipe(
+        unlessDecidedElsewhere(layerEngine(engineSettings(config))).pipe(
           Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),
           Layer.catchTag("PlacementRefused", () => Layer.effect(Engine, Effect.fail(new DecidedElsewhere())))
         )

@@ -49,9 +49,12 @@ const suspicious = /\\u(?:0000|d[89a-f])/i
 /** Whether the text of a JSON body has to be looked at, once it is parsed. Raw U+0000 is no JSON, so that the parser refuses it. */
 export const mayBeUnstorable = (json: string): boolean => suspicious.test(json)
 
+/** A name as its sender wrote it, bounded and visible. */
+const shown = (name: string): string => quote(name).slice(1, -1)
+
 /** The sentence for a place in a body. */
 export const unstorableField = (place: string): string =>
-  place === "" ? `Invalid request body. ${storableExpected}.` : `Invalid field ${quote(place)}. ${storableExpected}.`
+  place === "" ? `Invalid request body. ${storableExpected}.` : `Invalid field '${shown(place)}'. ${storableExpected}.`
 
 const escapes = /(?:%[\da-f]{2})+/gi
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -81,5 +84,5 @@ export const targetProblem = (target: string): string | undefined => {
     .find((pair) => !isEscapedText(pair))
   return bad === undefined
     ? undefined
-    : `Invalid parameter ${quote(bad.split("=", 1)[0]!)}: ${quote(bad.slice(bad.indexOf("=") + 1))}. ${storableExpected}, in UTF-8.`
+    : `Invalid parameter '${shown(bad.split("=", 1)[0]!)}': ${quote(bad.slice(bad.indexOf("=") + 1))}. ${storableExpected}, in UTF-8.`
 }

@@ -129,12 +129,20 @@ export const checkServer = (
       const { target } = resolved
       const facts = yield* Effect.gen(function* () {
         const session = yield* Session.open(resolved, "boot check")
-        if (yield* isShared(session, Session.open(resolved, "boot check"))) return yield* new PostgresPooled({ target })
         const [row] = yield* session.query(
           `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int4 AS number,
              current_setting('transaction_read_only') = 'on' AS "readOnly"`
         )
-        return row as unknown as { readonly version: string; readonly number: number; readonly readOnly: boolean }
+        const facts = row as unknown as {
+          readonly version: string
+          readonly number: number
+          readonly readOnly: boolean
+        }
+        const needed = options.minimumMajorVersion ?? minimumMajorVersion
+        if (Math.floor(facts.number / 10_000) < needed)
+          return yield* new PostgresTooOld({ target, version: facts.version, minimumMajorVersion: needed })
+        if (yield* isShared(session, Session.open(resolved, "boot check"))) return yield* new PostgresPooled({ target })
+        return facts
       }).pipe(
         Effect.timeoutOrElse({
           duration: resolved.connectTimeoutMillis * 2,
@@ -143,10 +151,6 @@ export const checkServer = (
         Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(error, target, resolved.connectTimeoutMillis)))
       )
       const majorVersion = Math.floor(facts.number / 10_000)
-      const needed = options.minimumMajorVersion ?? minimumMajorVersion
-      if (majorVersion < needed) {
-        return yield* new PostgresTooOld({ target, version: facts.version, minimumMajorVersion: needed })
-      }
       if (facts.readOnly) return yield* new PostgresReadOnly({ target })
       return { target, version: facts.version, majorVersion }
     })

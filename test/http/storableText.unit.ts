@@ -55,7 +55,7 @@ describe("[platform 1.2] text that can be stored", () => {
     expect(unstorablePlace({ a: [{ b: "x" }, { c: "\0" }] })).toBe("a.1.c")
     expect(unstorablePlace("\ud800")).toBe("")
     expect(targetProblem("/v1/x?a=1&name=%ed%a0%80")).toBe(
-      'Invalid parameter "name": "%ed%a0%80". Expected text without U+0000 and without half a surrogate pair, in UTF-8.'
+      "Invalid parameter 'name': \"%ed%a0%80\". Expected text without U+0000 and without half a surrogate pair, in UTF-8."
     )
     expect(targetProblem("/v1/caf%e9")).toMatch(/^The path is not well-formed: "\/v1\/caf%e9"/)
   })

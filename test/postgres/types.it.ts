@@ -160,8 +160,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
         ["int2", 32_768],
         ["int4", 2_147_483_648],
         ["int8", 1.5],
-        ["int8", Number.NaN],
-        ["text", "a\0b"]
+        ["int8", Number.NaN]
       ]
       for (const [type, value] of columns) {
         const error = yield* Effect.flip(sql`SELECT value FROM ${unnest([{ value }], { value: type })}`)
@@ -169,6 +168,14 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
         expect(error.isRetryable).toBe(false)
         expect(yield* sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
       }
+    })
+  )
+
+  it.effect("a text with U+0000, as earlier versions have stored it in JSON, does not hold up the rows beside it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql`SELECT value FROM ${unnest([{ value: "a\0b" }, { value: "c" }], { value: "text" })}`
+      expect(rows).toEqual([{ value: "a\ufffdb" }, { value: "c" }])
     })
   )
 

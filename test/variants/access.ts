@@ -109,9 +109,9 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "access: who may not is not counted",
-    find: "principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, take(principal))",
+    find: ": counted(fiber, principal, take(principal))",
     replace:
-      "principal === null ? Effect.fail(refusals.unauthorized) : refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
+      ": refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
     sentence: "a key without rights asks without limit",
     finders: ["requestRate.e2e"]
   },
@@ -160,8 +160,8 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "http: an unauthorized request is not told how to give a key",
-    find: "response.status === 401 ? challenged(state.responseHeaders) : state.responseHeaders",
-    replace: "state.responseHeaders",
+    find: "if (response.status === 401) return challenged(headers)",
+    replace: "",
     sentence: "clients that wait to be asked never give their key",
     finders: ["fastLane.it"]
   },

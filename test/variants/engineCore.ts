@@ -158,8 +158,8 @@ export const engineCore: ReadonlyArray<Variant> = [
   },
   {
     name: "traces: a drain does not say whose it is",
-    find: "if (span !== undefined) links.push(linkTo(span))\n    }\n    return links\n  }\n\n  /** Notes the span in which a frame was appended. */",
-    replace: "}\n    return links\n  }",
+    find: "const span = this.asks.get(caller)",
+    replace: "const span = this.asks.get(links)",
     sentence: "a trace ends at the ask, and nobody sees why a webhook went",
     finders: ["platform.e2e"]
   }

@@ -7,7 +7,7 @@ export const stores: ReadonlyArray<Variant> = [
     find: "rejectUnauthorized: verifies,",
     replace: "rejectUnauthorized: true,",
     sentence: "a server that psql connects to is not reachable",
-    finders: ["address.unit"]
+    finders: ["databaseAddress.unit"]
   },
   {
     name: "postgres: a pool in transaction mode is taken",

@@ -9,6 +9,7 @@ import { Context, Effect, Exit, Redacted, Scope } from "effect"
 import { Pool } from "undici"
 import { afterAll, beforeAll, expect } from "vitest"
 import { builtInCatalogue } from "../../../src/billing/index.ts"
+import * as Reactors from "../../../src/engine/Reactors.ts"
 import { ApiKeys, type NewApiKey } from "../../../src/platform/ApiKeys.ts"
 import { Organizations } from "../../../src/platform/Organizations.ts"
 import { query, until } from "../../cli/support.ts"
@@ -97,6 +98,8 @@ export interface World {
   readonly adminUrl: string
   readonly adminKey: string
   readonly databaseUrl: string
+  /** Waits until what was decided is written. */
+  readonly settled: () => Promise<void>
   readonly request: (isAdmin: boolean, request: Request) => Promise<Answer>
   readonly account: () => Promise<Account>
 }
@@ -284,8 +287,9 @@ const belongingsOf = ({ admin, id, make, sendsFrom, world }: Making): Belongings
 export const putMissed = ({ databaseUrl }: World, organization: string, endpointId: string, sequence: number) =>
   putSkipped(databaseUrl, { endpointId, organization }, { createdAt: Date.now() - 1_000, sequence, reason: "paused" })
 
-/** Every row that an organization has, but for what changes by itself: when a key was last used, and what was counted. */
-export const rowsOf = async ({ databaseUrl }: World, organization: string): Promise<ReadonlyArray<string>> => {
+/** Every row that an organization has once the reactors have written what is decided, but for what changes by itself: when a key was last used, and what was counted. */
+export const rowsOf = async ({ databaseUrl, settled }: World, organization: string): Promise<ReadonlyArray<string>> => {
+  await settled()
   const tables = await query<{ name: string }>(
     databaseUrl,
     `select table_name as name from information_schema.columns
@@ -333,6 +337,7 @@ export const useWorld = (): (() => World) => {
       adminUrl: api.adminUrl!,
       adminKey,
       databaseUrl: api.databaseUrl,
+      settled: () => Effect.runPromise(Effect.provide(Reactors.settled, api.services)),
       request: (isAdmin, request) => (isAdmin ? ofAdmin! : ofPublic!)(request),
       account: () => accountOf(made, api)
     }

@@ -210,7 +210,10 @@ describe("feedback that is refused", () => {
       [{ ...good, kind: "soft" }, "Invalid field 'kind'. Expected one of permanent, temporary, reputation."],
       [{ ...good, recipient: "two.test" }, "Invalid field 'recipient'. Expected an address such as bob@example.com."],
       [{ ...good, id: "" }, "Invalid field 'id'. Expected one line of 1 to 64 characters."],
-      [{ ...good, reason: "a\u0000" }, "Invalid field 'reason'. Expected a text of 1 to 1000 characters, without NUL."],
+      [
+        { ...good, reason: "a\u0000" },
+        "Invalid field 'reason'. Expected text without U+0000 and without half a surrogate pair."
+      ],
       [{ ...good, recipiant: 1 }, "Unknown field \"recipiant\". Did you mean 'recipient'?"],
       [[good, { ...good, wat: 1 }], "Unknown field \"1.wat\". Did you mean '1.what'?"],
       [[], `Invalid request body. ${expected}.`],

@@ -34,7 +34,7 @@ describe("the resend package", () => {
     const { domains } = await clientOf("test")
     const { error } = await domains.create({ name: "resend.example", openTracking: true })
     expect(error).toMatchObject({
-      name: "invalid_request",
+      name: "validation_error",
       statusCode: 400,
       message: expect.stringContaining("open_tracking")
     })
