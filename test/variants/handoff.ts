@@ -38,6 +38,13 @@ export const handoff: ReadonlyArray<Variant> = [
     finders: ["handoff.it"]
   },
   {
+    name: "turns: who has most connections gets the next one",
+    find: "if (count >= least) continue",
+    replace: "if (found !== undefined && count >= least) continue; if (found !== undefined) continue",
+    sentence: "an account with slow mails keeps every connection to itself",
+    finders: ["turns.unit"]
+  },
+  {
     name: "hand-off: it goes on after 72 hours",
     find: "tried.length > 0 && isLast(attempt)",
     replace: "tried.length > 0 && attempt < 0",

@@ -2,8 +2,7 @@
  * The mailer: hands live mail to a relay (docs/handoff.md, 2.1 to 2.4), signed with its domain's key, and with a return path that names email and recipient where there is a
  * domain for bounces. Needs `SigningKeys` and `CaptureMailbox`.
  */
-import { Clock, Duration, Effect, Fiber, Layer } from "effect"
-import { makePlaces } from "../../common/places.ts"
+import { Clock, Effect, Layer } from "effect"
 import { domainOf } from "../addresses.ts"
 import { withDkim } from "../dkim/signing.ts"
 import { SigningKeys } from "../domains/SigningKeys.ts"
@@ -23,6 +22,7 @@ import {
 import type { Unsubscription } from "../unsubscribe/links.ts"
 import { AttachmentMissing, type FetchAttachments, type FetchGuard, makeFetchAttachments } from "./attachments.ts"
 import { composed } from "./compose.ts"
+import { makeInTurn } from "./inTurn.ts"
 import { lastBeginMillis, placeMillis, recipientsAtOnce } from "./limits.ts"
 import { makeRelay, type Relay, type RelayOptions } from "./Relay.ts"
 import { RelayMetrics } from "./RelayMetrics.ts"
@@ -129,41 +129,19 @@ const unmade = (mail: OutgoingMail) => (error: { readonly _tag: string; readonly
     return waits("the database does not answer")
   })
 
-/** Works in a place, for which it waits so long; else nothing was begun. */
-const makeInTime = (connections: number) => {
-  const inPlace = makePlaces({ total: connections, ofOrganization: Math.ceil(connections / 2) })
-  return (domain: string, work: Effect.Effect<HandoffAnswer>): Effect.Effect<HandoffAnswer> =>
-    Effect.gen(function* () {
-      const turn = { hasBegun: false, isLate: false }
-      const late: HandoffAnswer = waits("the relay is busy")
-      const fiber = yield* Effect.forkChild(
-        inPlace(
-          domain,
-          Effect.suspend(() => {
-            if (turn.isLate) return Effect.succeed(late)
-            turn.hasBegun = true
-            return work
-          })
-        )
-      )
-      const ended = yield* Effect.timeoutOption(Fiber.await(fiber), Duration.millis(placeMillis))
-      if (ended._tag === "None" && !turn.hasBegun) {
-        turn.isLate = true
-        yield* Fiber.interrupt(fiber)
-        return late
-      }
-      return yield* Fiber.join(fiber)
-    })
-}
-
 const makeTransport = (parts: Parts): Transport => {
-  const inTime = makeInTime(parts.relay.connections)
+  const { connections } = parts.relay
+  const inTurn = makeInTurn({ connections, ofDomain: Math.ceil(connections / 2) }, placeMillis)
   return {
     kind: "smtp",
     waits: parts.relay.trouble,
     deliver: Effect.fn("SmtpTransport.deliver")((mail, envelope) =>
       Effect.flatMap(Clock.currentTimeMillis, (begunAt) =>
-        inTime(domainOf(envelope.to[0] ?? ""), Effect.catch(handOver(parts, mail, envelope, begunAt), unmade(mail)))
+        inTurn(
+          { account: `${mail.organization}/${mail.mode}`, domain: domainOf(envelope.to[0] ?? "") },
+          Effect.catch(handOver(parts, mail, envelope, begunAt), unmade(mail)),
+          waits("the relay is busy")
+        )
       )
     )
   }
