@@ -22,8 +22,15 @@ import {
 import type { Unsubscription } from "../unsubscribe/links.ts"
 import { AttachmentMissing, type FetchAttachments, type FetchGuard, makeFetchAttachments } from "./attachments.ts"
 import { composed } from "./compose.ts"
-import { makeInTurn } from "./inTurn.ts"
-import { lastBeginMillis, placeMillis, recipientsAtOnce } from "./limits.ts"
+import { type InTurn, makeInTurn } from "./inTurn.ts"
+import {
+  fetchingEmails,
+  fetchingEmailsOfOrganization,
+  fetchPlaceMillis,
+  lastBeginMillis,
+  placeMillis,
+  recipientsAtOnce
+} from "./limits.ts"
 import { makeRelay, type Relay, type RelayOptions } from "./Relay.ts"
 import { RelayMetrics } from "./RelayMetrics.ts"
 
@@ -44,6 +51,8 @@ export interface SmtpTransportOptions extends RelayOptions {
 
 interface Parts {
   readonly relay: Relay
+  /** Turns of accounts at the relay's connections. */
+  readonly inTurn: InTurn
   readonly keys: SigningKeys["Service"]
   readonly fetch: FetchAttachments
   readonly returnPaths: SmtpTransportOptions["returnPaths"]
@@ -52,11 +61,18 @@ interface Parts {
 
 const waits = (reason: string): PartAnswer => ({ _tag: "Waits", reason })
 
-/** What makes the mail's bytes for a recipient, or for all, signed where its domain is verified. What it needs from elsewhere is there. */
-const signedBytes = Effect.fnUntraced(function* ({ fetch, keys, unsubscribeLinkOf }: Parts, mail: OutgoingMail) {
+type Fetched = Effect.Success<ReturnType<FetchAttachments>> | undefined
+
+const pathsOf = ({ message }: OutgoingMail): ReadonlyArray<string> =>
+  message.attachments.flatMap(({ path }) => (path === null ? [] : [path]))
+
+/** What makes the mail's bytes for a recipient, or for all, signed where its domain is verified. */
+const signedBytes = Effect.fnUntraced(function* (
+  { keys, unsubscribeLinkOf }: Parts,
+  mail: OutgoingMail,
+  fetched: Fetched
+) {
   const { message, mode, organization: organizationId } = mail
-  const paths = message.attachments.flatMap(({ path }) => (path === null ? [] : [path]))
-  const fetched = paths.length === 0 ? undefined : yield* fetch(organizationId, paths)
   const domain = domainOf(message.from)
   const signer = yield* keys.signerOf({ organizationId, mode }, domain)
   const common = { message, fetched, messageId: `<${mail.id}@${domain}>`, date: yield* Clock.currentTimeMillis }
@@ -93,25 +109,39 @@ const joined = (to: ReadonlyArray<string>, answers: ReadonlyArray<PartAnswer>): 
   return { _tag: "Parted", parts: to.map((recipient, index) => ({ recipient, answer: answers[index]! })) }
 }
 
-/** Hands an email over, to each recipient by itself where each has a return path. */
+/** Hands an email over, to each recipient by itself where each has a return path. Each transaction is a turn of the account, in which alone there are bytes to be made and sent. */
 const handOver = Effect.fnUntraced(function* (parts: Parts, mail: OutgoingMail, envelope: Envelope, begunAt: number) {
-  const { relay } = parts
-  const bytesFor = yield* signedBytes(parts, mail)
+  const { inTurn, relay } = parts
+  const attachments = pathsOf(mail)
+  // Fetched before the turn: a server that is slow takes no connection from anybody.
+  const fetched = attachments.length === 0 ? undefined : yield* parts.fetch(mail.organization, attachments)
+  const making = yield* Effect.cached(signedBytes(parts, mail, fetched))
+  const shared = yield* Effect.cached(Effect.flatMap(making, (bytesFor) => bytesFor()))
   const isPersonal = hasUnsubscribe(mail.message)
-  const shared = isPersonal ? undefined : yield* bytesFor()
+  const isLate = Effect.map(Clock.currentTimeMillis, (now) => now > begunAt + lastBeginMillis)
+  const send = Effect.fnUntraced(function* (from: string, to: ReadonlyArray<string>) {
+    const all = (reason: string) => to.map(() => waits(reason))
+    const slow = all("the relay is slow")
+    if (yield* isLate) return slow
+    const begin = Effect.gen(function* () {
+      // It may have waited long for its turn.
+      if (yield* isLate) return slow
+      const raw = yield* isPersonal ? Effect.flatMap(making, (bytesFor) => bytesFor(to[0])) : shared
+      return yield* relay.send({ from, to, raw })
+    })
+    return yield* inTurn(
+      { account: `${mail.organization}/${mail.mode}`, domain: domainOf(to[0] ?? "") },
+      begin,
+      all("the relay is busy")
+    )
+  })
   const paths = envelope.to.map((recipient) => returnPathOf(parts, mail, recipient))
-  if (shared !== undefined && paths.every((path) => path === undefined)) {
-    return joined(envelope.to, yield* relay.send({ from: envelope.from, to: envelope.to, raw: shared }))
-  }
+  if (!isPersonal && paths.every((path) => path === undefined))
+    return joined(envelope.to, yield* send(envelope.from, envelope.to))
   const answers = yield* Effect.forEach(
     envelope.to,
     (recipient, index) =>
-      Effect.gen(function* () {
-        if ((yield* Clock.currentTimeMillis) > begunAt + lastBeginMillis) return waits("the relay is slow")
-        const raw = shared ?? (yield* bytesFor(recipient))
-        const [answer] = yield* relay.send({ from: paths[index] ?? envelope.from, to: [recipient], raw })
-        return answer!
-      }),
+      Effect.map(send(paths[index] ?? envelope.from, [recipient]), ([answer]): PartAnswer => answer!),
     { concurrency: recipientsAtOnce }
   )
   return joined(envelope.to, answers)
@@ -129,20 +159,29 @@ const unmade = (mail: OutgoingMail) => (error: { readonly _tag: string; readonly
     return waits("the database does not answer")
   })
 
+/** So many turns that none waits longer for the pace than a mail may: turns, and not the pace, say who is next. */
+const turnsOf = ({ connections }: Relay, mailsPerSecond: number | undefined): number =>
+  mailsPerSecond === undefined
+    ? connections
+    : Math.min(connections, Math.max(1, Math.floor((mailsPerSecond * placeMillis) / 1_000)))
+
 const makeTransport = (parts: Parts): Transport => {
-  const { connections } = parts.relay
-  const inTurn = makeInTurn({ connections, ofDomain: Math.ceil(connections / 2) }, placeMillis)
+  // An organization is limited here as a domain is at the connections.
+  const inFetchPlace = makeInTurn(
+    { connections: fetchingEmails, ofDomain: fetchingEmailsOfOrganization },
+    fetchPlaceMillis
+  )
   return {
     kind: "smtp",
     waits: parts.relay.trouble,
     deliver: Effect.fn("SmtpTransport.deliver")((mail, envelope) =>
-      Effect.flatMap(Clock.currentTimeMillis, (begunAt) =>
-        inTurn(
-          { account: `${mail.organization}/${mail.mode}`, domain: domainOf(envelope.to[0] ?? "") },
-          Effect.catch(handOver(parts, mail, envelope, begunAt), unmade(mail)),
-          waits("the relay is busy")
-        )
-      )
+      Effect.flatMap(Clock.currentTimeMillis, (begunAt) => {
+        const work: Effect.Effect<HandoffAnswer> = Effect.catch(handOver(parts, mail, envelope, begunAt), unmade(mail))
+        const { organization } = mail
+        return pathsOf(mail).length === 0
+          ? work
+          : inFetchPlace({ account: organization, domain: organization }, work, waits("other attachments are fetched"))
+      })
     )
   }
 }
@@ -156,11 +195,13 @@ export const layerSmtp = (
     Effect.gen(function* () {
       const metrics = new RelayMetrics(yield* Effect.context<never>())
       const relay = yield* makeRelay(options, (kind) => metrics.error(kind))
+      const connections = turnsOf(relay, options.mailsPerSecond)
       const fetch = yield* makeFetchAttachments(options.guard)
       const keys = yield* SigningKeys
       return MailTransport.of({
         live: makeTransport({
           relay,
+          inTurn: makeInTurn({ connections, ofDomain: Math.ceil(connections / 2) }, placeMillis),
           fetch,
           keys,
           returnPaths: options.returnPaths,

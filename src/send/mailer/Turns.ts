@@ -56,7 +56,7 @@ export class Turns<W extends Wish> {
     for (const [account, wishes] of this.waiting) {
       const count = this.ofAccount.get(account) ?? 0
       if (count >= least) continue
-      const wish = [...wishes].find(({ domain }) => (this.ofDomain.get(domain) ?? 0) < this.options.ofDomain)
+      const wish = this.firstThatMay(wishes)
       if (wish === undefined) continue
       found = wish
       least = count
@@ -71,6 +71,11 @@ export class Turns<W extends Wish> {
     this.taken--
     added(this.ofAccount, account, -1)
     added(this.ofDomain, domain, -1)
+  }
+
+  private firstThatMay(wishes: Iterable<W>): W | undefined {
+    for (const wish of wishes) if ((this.ofDomain.get(wish.domain) ?? 0) < this.options.ofDomain) return wish
+    return undefined
   }
 
   private take(wish: W): void {

@@ -1,19 +1,12 @@
 /**
  * Attachments that are named by an address, fetched when their email is handed over (docs/handoff.md, 2.4): only from addresses that the guard lets pass, redirections
- * included, within 25 MB for the email and a deadline for each. Needs no service.
+ * included, within 25 MB and a deadline for the email. Needs no service.
  */
 import type { LookupFunction } from "node:net"
 import { Data, Duration, Effect, Result, type Scope } from "effect"
 import { Agent, request } from "undici"
-import { makePlaces } from "../../common/places.ts"
 import type { HandoffAnswer } from "../transport/MailTransport.ts"
-import {
-  fetchingEmails,
-  fetchingEmailsOfOrganization,
-  fetchMillis,
-  maximumFetchedBytes,
-  maximumRedirects
-} from "./limits.ts"
+import { fetchMillis, maximumFetchedBytes, maximumRedirects } from "./limits.ts"
 
 /** Which addresses may be fetched from: the rules of webhooks' targets. */
 export interface FetchGuard {
@@ -102,12 +95,7 @@ const fetchOne = (agent: Agent, guard: FetchGuard, organizationId: string, path:
       target = fetched.redirectedTo
     }
     return yield* failed(`The address of an attachment redirects more than ${maximumRedirects} times`)
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: Duration.millis(fetchMillis),
-      orElse: () => Effect.fail(later(`An attachment was not there within ${fetchMillis / 1_000} seconds`))
-    })
-  )
+  })
 
 /** What fetches, over connections that end with the scope. */
 export const makeFetchAttachments = (guard: FetchGuard): Effect.Effect<FetchAttachments, never, Scope.Scope> =>
@@ -118,22 +106,21 @@ export const makeFetchAttachments = (guard: FetchGuard): Effect.Effect<FetchAtta
       ),
       (agent) => Effect.promise(() => agent.destroy())
     ),
-    (agent): FetchAttachments => {
-      const inPlace = makePlaces({ total: fetchingEmails, ofOrganization: fetchingEmailsOfOrganization })
-      return Effect.fn("fetchAttachments")((organizationId, paths) =>
-        inPlace(
-          organizationId,
-          Effect.gen(function* () {
-            const fetched = new Map<string, Buffer>()
-            let left = maximumFetchedBytes
-            for (const path of new Set(paths)) {
-              const bytes = yield* fetchOne(agent, guard, organizationId, path, left)
-              left -= bytes.length
-              fetched.set(path, bytes)
-            }
-            return fetched
-          })
-        )
+    (agent): FetchAttachments =>
+      Effect.fn("fetchAttachments")(
+        function* (organizationId, paths) {
+          const fetched = new Map<string, Buffer>()
+          let left = maximumFetchedBytes
+          for (const path of new Set(paths)) {
+            const bytes = yield* fetchOne(agent, guard, organizationId, path, left)
+            left -= bytes.length
+            fetched.set(path, bytes)
+          }
+          return fetched
+        },
+        Effect.timeoutOrElse({
+          duration: Duration.millis(fetchMillis),
+          orElse: () => Effect.fail(later(`The attachments were not there within ${fetchMillis / 1_000} seconds`))
+        })
       )
-    }
   )

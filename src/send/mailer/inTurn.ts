@@ -6,7 +6,7 @@ interface Waiting extends Wish {
   readonly turn: Deferred.Deferred<void>
 }
 
-export type InTurn = <A>(wish: Wish, work: Effect.Effect<A>, late: A) => Effect.Effect<A>
+export type InTurn = <A, E>(wish: Wish, work: Effect.Effect<A, E>, late: A) => Effect.Effect<A, E>
 
 export const makeInTurn = (options: TurnsOptions, waitMillis: number): InTurn => {
   const turns = new Turns<Waiting>(options)

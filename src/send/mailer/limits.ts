@@ -23,8 +23,11 @@ export const placeMillis = 8_000
 /** Recipients of one email that are handed over at the same time, each with a return path of its own. */
 export const recipientsAtOnce = 4
 
-/** How long after its begin an attempt at an email still begins with another recipient. */
-export const lastBeginMillis = 25_000
+/**
+ * How long after its begin an attempt at an email still begins a transaction. With the wait for the pace and the transaction itself it ends before the hand-off's deadline,
+ * after which nobody could say who has the mail.
+ */
+export const lastBeginMillis = 20_000
 
 /** How often a relay that cannot be reached is tried: at first, and at most. */
 export const firstProbeMillis = 500
@@ -39,12 +42,15 @@ export const probeMillis = 10_000
 /** All attachments of an email that are fetched, together (docs/platform.md, 9.10). */
 export const maximumFetchedBytes = 25 * 1024 * 1024
 
-/** How long an attachment's server has, for the whole of it. */
+/** How long the servers of an email's attachments have, for all of them: less than `lastBeginMillis`, with the wait for a place. */
 export const fetchMillis = 15_000
 
 /** Redirections of an attachment that are followed, each to an address that is checked like the first. */
 export const maximumRedirects = 3
 
-/** Emails whose attachments are fetched at once, over all accounts and of each: they are in memory meanwhile. */
-export const fetchingEmails = 4
-export const fetchingEmailsOfOrganization = 1
+/** Emails with fetched attachments under way at once, over all accounts and of each: the attachments are in memory meanwhile. */
+export const fetchingEmails = 10
+export const fetchingEmailsOfOrganization = 2
+
+/** How long an email waits for one of these places. Without one it goes back to the queue, and no attempt is counted. */
+export const fetchPlaceMillis = 4_000

@@ -67,7 +67,7 @@ const mailer = (server: RelayServer, options: Partial<SmtpTransportOptions> = {}
       const { envelope, mail } = mailOf(message)
       return live.deliver(mail, envelope)
     }
-    return { deliver, test, mailOf, mailbox: Context.get(context, CaptureMailbox) }
+    return { deliver, live, test, mailOf, mailbox: Context.get(context, CaptureMailbox) }
   })
 
 const headersOf = (raw: string) =>
@@ -218,6 +218,34 @@ describe("a mail on the wire", () => {
       yield* test.deliver({ ...mail, mode: "test" }, envelope)
       assert.lengthOf(yield* mailbox.list, 1)
       assert.lengthOf(server.taken, 0)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("[handoff 2.1] an account's turn at the connections", () => {
+  it.live("comes before most of another account's slow mails, also where each recipient is handed over by itself", () =>
+    Effect.gen(function* () {
+      const server = yield* startRelay()
+      server.sabotage.workMillis = 30
+      const { live, mailOf } = yield* mailer(server, {
+        connections: 2,
+        returnPaths: { domain: "bounces.sluice.test", key }
+      })
+      const slow = (index: number) => {
+        const { envelope, mail } = mailOf(messageTo([0, 1, 2, 3].map((at) => `bob@slow${index}x${at}.test`)))
+        return live.deliver({ ...mail, organization: "org_slow" }, envelope)
+      }
+      for (let index = 0; index < 15; index++) yield* Effect.forkChild(slow(index))
+      yield* until(Effect.sync(() => server.taken.length >= 2))
+      const { envelope, mail } = mailOf(messageTo(["quick@two.test"]))
+      const before = server.taken.length
+      assert.deepStrictEqual(yield* live.deliver({ ...mail, organization: "org_quick" }, envelope), {
+        _tag: "Accepted"
+      })
+      const place = server.taken.findIndex(({ to }) => to[0] === "quick@two.test")
+      // 60 mails were there before it. Those that have a connection go before it, and some while it is signed.
+      assert.isBelow(place - before, 15)
+      assert.isBelow(place, 30)
     }).pipe(Effect.scoped)
   )
 })
