@@ -49,12 +49,18 @@ const whats: Readonly<Record<string, string>> = {
   Complained: "complained"
 }
 
-/** The event of a change that reports have told: the first of them that says it counts. */
-const eventOfEmail = (id: string, fact: ModelFact, reports: ReadonlyArray<Report>): Event | undefined => {
+/** The event of a change that reports have told: the first of them that says it counts, and that names the email's own sender. */
+const eventOfEmail = (
+  id: string,
+  fact: ModelFact,
+  sender: string,
+  reports: ReadonlyArray<Report>
+): Event | undefined => {
   const what = whats[fact._tag]
   const isOfAll = fact.recipient === undefined
   const report = reports.find(
-    (one) => one.id === id && one.what === what && (isOfAll || one.recipient === fact.recipient)
+    (one) =>
+      one.id === id && one.sender === sender && one.what === what && (isOfAll || one.recipient === fact.recipient)
   )
   if (what === undefined || report?.subject === undefined) return undefined
   const { code = null, from, kind = null, reason = null, recipient, subject, to } = report
@@ -94,7 +100,7 @@ const eventOfFact = (
       return { type: "send.domain.promoted", livemode: true, data }
     }
     default:
-      return kind === "sendEmail" ? eventOfEmail(key, fact, reports) : undefined
+      return kind === "sendEmail" ? eventOfEmail(key, fact, model.emails[key]?.sender ?? "", reports) : undefined
   }
 }
 
