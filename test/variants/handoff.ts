@@ -45,6 +45,13 @@ export const handoff: ReadonlyArray<Variant> = [
     finders: ["turns.unit"]
   },
   {
+    name: "turns: a work that was interrupted keeps its connection",
+    find: "if (!turns.withdraw(wish)) turns.ended(wish)",
+    replace: "turns.withdraw(wish)",
+    sentence: "after some mails nobody gets a connection any more",
+    finders: ["inTurn.unit"]
+  },
+  {
     name: "hand-off: it goes on after 72 hours",
     find: "tried.length > 0 && isLast(attempt)",
     replace: "tried.length > 0 && attempt < 0",
