@@ -41,11 +41,11 @@ export const accountEvents = (mode: Mode, facts: ReadonlyArray<SendAccountFact>)
   return events
 }
 
+export const warningType = "send.account.warning"
+
 /** What an account is told before it is paused. */
 export const warningEvents = (mode: Mode, warnings: ReadonlyArray<TriggerCount>): ReadonlyArray<PublicEvent> =>
-  warnings.map(({ count, limit, trigger }) =>
-    publicEvent("send.account.warning", { trigger, count, limit }, isLive(mode))
-  )
+  warnings.map(({ count, limit, trigger }) => publicEvent(warningType, { trigger, count, limit }, isLive(mode)))
 
 /** A sender's promotion, with its daily cap after it. */
 export const promotionEvent = (

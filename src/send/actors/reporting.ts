@@ -8,7 +8,7 @@ import { maximumEmails } from "../limits.ts"
 import { warningsOf } from "../pauseWarnings.ts"
 import { viewOf } from "../trustRules.ts"
 import { type AccountDecision, bucketsOf, placesOf } from "./admitting.ts"
-import { accountEvents, emailEvent, warningEvents } from "./events.ts"
+import { accountEvents, emailEvent, warningEvents, warningType } from "./events.ts"
 import type {
   EmailAnswer,
   EmailFact,
@@ -101,7 +101,7 @@ class Reporting {
   account: SendAccountState
   readonly facts: Array<SendAccountFact> = []
   readonly others: Array<Actor.OtherFacts> = []
-  readonly events: Array<Actor.PublicEvent> = []
+  events: Array<Actor.PublicEvent> = []
   private readonly context: Actor.DecideContext
   private readonly mode: Mode
   private readonly emails = new Map<string, EmailState>()
@@ -183,6 +183,9 @@ class Reporting {
   private tell(command: AccountCommand): void {
     const { facts } = admission.decide(this.account, command, this.context.now)
     const warnings = warningsOf(this.account, facts, this.context.now)
+    // Reports that come together may warn and pause: beside the pause a warning is of no use.
+    if (facts.some(({ _tag }) => _tag === "Paused"))
+      this.events = this.events.filter(({ type }) => type !== warningType)
     this.events.push(...accountEvents(this.mode, facts), ...warningEvents(this.mode, warnings))
     this.facts.push(...facts)
     this.account = facts.reduce(admission.evolve, this.account) as SendAccountState
