@@ -158,7 +158,7 @@ const make = (options: StripeOptions) =>
 /** How old a signature may be: what the package itself takes. */
 const toleranceSeconds = 300
 
-/** What ids of Stripe's look like. Anything else is none of ours, and must reach neither Stripe nor the database. */
+/** The form of Stripe's ids. Anything else is none of ours, and must reach neither Stripe nor the database. */
 const isId = (text: unknown): text is string => typeof text === "string" && /^[\w-]{1,255}$/.test(text)
 
 /** The object that a notice is about; undefined where it names none. What is signed may be of any kind, and none that is not known here may be refused: Stripe would send it for days. */

@@ -1,4 +1,4 @@
-/** What a recovery gives up, as an operator counts: organizations, emails and minutes. Needs `SqlClient`. */
+/** The loss of a recovery, as an operator counts it: organizations, emails and minutes. Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { partitionOf } from "../engine/address.ts"
@@ -13,7 +13,7 @@ interface Seen {
   readonly emails: number
 }
 
-/** What is counted of the organizations of one partition. */
+/** Counts of the organizations of one partition. */
 export const counted = (seen: ReadonlyArray<Seen>, partition: number, partitions: number) => {
   const own = seen.filter(({ organizationId }) => partitionOf(organizationId, partitions) === partition)
   const sum = (of: (one: Seen) => number) => own.reduce((total, one) => total + of(one), 0)

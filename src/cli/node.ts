@@ -37,7 +37,7 @@ export const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: Node
 }
 
 /**
- * What a node of a cluster does first when it stops: load balancers are told, mail and webhooks under way are finished and recorded, then it hands
+ * The first steps of a node of a cluster that stops: load balancers are told, mail and webhooks under way are finished and recorded, then it hands
  * its partitions over and goes on to answer through their new owners.
  */
 export const handOver = ({ cluster }: Pick<NodeStart, "cluster">) =>

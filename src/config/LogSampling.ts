@@ -52,7 +52,7 @@ export class LogSampling {
     return false
   }
 
-  /** What was left out and not told yet, each kind once. Forgets kinds whose window is over. */
+  /** The lines that were left out and not told yet, each kind once. Forgets kinds whose window is over. */
   due(now: number): ReadonlyArray<LeftOut> {
     const due: Array<LeftOut> = []
     for (const [kind, window] of this.windows) {

@@ -37,10 +37,10 @@ const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>
     if (!isQuiet() || !LogLevel.isLessThan(options.logLevel, "Warn")) logger.log(options)
   })
 
-/** What tells of lines that were left out; it is never left out itself. */
+/** The line about lines that were left out; it is never left out itself. */
 const leftOutMessage = "Log lines were left out"
 
-/** What differs between lines of one kind. */
+/** Differences between lines of one kind. */
 const particulars = /[0-9a-f]{8,}|\d+/gi
 
 const keptKindCharacters = 200
@@ -54,7 +54,7 @@ const faultOf = (cause: Cause.Cause<unknown>): string => {
   return partOf(Cause.squash(cause))
 }
 
-/** What kind of line it is, as far as an outage makes many: warnings, errors and answers of failed requests. Undefined for one that is always written. */
+/** The kind of a line, as far as an outage makes many: warnings, errors and answers of failed requests. Undefined for one that is always written. */
 const kindOf = (
   { cause, fiber, logLevel, message }: Logger.Options<unknown>,
   hasAccessLog: boolean

@@ -5,7 +5,7 @@
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** What Kubernetes injects for a service whose name is `sluice` or begins with `sluice-`. */
+/** Variables that Kubernetes injects for a service whose name is `sluice` or begins with `sluice-`. */
 const injected =
   /^SLUICE_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
 

@@ -1,4 +1,4 @@
-/** What the console may say of how things are: nothing is well that it does not know. Pure. */
+/** The console's words for how things are: nothing is well that it does not know. Pure. */
 
 /** A part of what is asked, as far as it is there. One that nobody may ask for is neither loading nor in error. */
 export interface Source {
@@ -13,7 +13,7 @@ export interface Source {
  */
 export type Knowledge = "alarms" | "unknown" | "loading" | "well"
 
-/** What is known by these sources. `isReady` is the platform's word; undefined before it has said one. */
+/** The knowledge of these sources. `isReady` is the platform's word; undefined before it has said one. */
 export const knowledgeOf = (
   sources: ReadonlyArray<Source>,
   isReady: boolean | undefined,

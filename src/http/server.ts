@@ -135,7 +135,7 @@ export interface ServerOptions extends EdgeOptions {
 /** A page for people beside the API's endpoints. */
 export interface Page {
   readonly path: `/${string}`
-  /** What its layer has routes for; GET where it says nothing. */
+  /** The methods of its routes; GET where it says nothing. */
   readonly methods?: ReadonlyArray<"GET" | "POST">
   readonly layer: Layer.Layer<never, never, HttpRouter.HttpRouter>
 }

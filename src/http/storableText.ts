@@ -4,7 +4,7 @@
  */
 import { quote } from "./parameters.ts"
 
-/** What is expected of a text that is refused. */
+/** The expectation that a refused text has missed. */
 export const storableExpected = "Expected text without U+0000 and without half a surrogate pair"
 
 /** Whether PostgreSQL can hold a text. */
@@ -71,7 +71,7 @@ const isEscapedText = (text: string): boolean => {
   return !text.includes("\0")
 }
 
-/** What is wrong with the text of a request target, as a sentence; undefined where nothing is. */
+/** The fault in the text of a request target, as a sentence; undefined where nothing is. */
 export const targetProblem = (target: string): string | undefined => {
   if (!target.includes("%")) return undefined
   const start = target.indexOf("?")

@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
   yield* hearAnnouncements(notifications, keys)
   yield* writeUses(apiKeys, keys)
 
-  /** What is known of a key where PostgreSQL turns out to be away. */
+  /** The knowledge of a key where PostgreSQL turns out to be away. */
   const lastKnown = Effect.fnUntraced(function* (digest: string, error: KeyUncheckable) {
     if (!(yield* watch.look)) return yield* error
     const remembered = keys.principalOf(digest, yield* Clock.currentTimeMillis)

@@ -29,13 +29,13 @@ const seconds = (millis: number): string => `${Math.round(millis / 100) / 10} s`
 const each = (samples: ReadonlyArray<Sample>): string =>
   samples.map(({ aheadMillis, reference }) => `${reference} by ${seconds(aheadMillis)}`).join(" and ")
 
-/** What is wrong with this clock; undefined while one of the others agrees with it, and while none answers. */
+/** The fault of this clock; undefined while one of the others agrees with it, and while none answers. */
 export const clockProblem = (samples: ReadonlyArray<Sample>): string | undefined =>
   samples.length > 0 && samples.every(({ aheadMillis }) => aheadMillis > maximumAheadMillis)
     ? `the clock of this machine is ahead of ${each(samples)}: set it right (chronyc makestep, or timedatectl set-ntp true), and partitions are served again by themselves`
     : undefined
 
-/** What is worth a warning although partitions are served: another clock that is off. */
+/** A warning although partitions are served: another clock that is off. */
 export const clockDoubt = (samples: ReadonlyArray<Sample>): string | undefined => {
   const off = samples.filter(({ aheadMillis }) => Math.abs(aheadMillis) > maximumAheadMillis)
   return off.length === 0 || clockProblem(samples) !== undefined

@@ -1,5 +1,5 @@
 /**
- * What of the platform can be used now (docs/platform.md, 8.1). A probe waits for no other system: checks say what was found beforehand, since probes
+ * The parts of the platform that can be used now (docs/platform.md, 8.1). A probe waits for no other system: checks say what was found beforehand, since probes
  * are open to anybody, must not become a load, and must not fail because the process is busy. Parts of the platform add checks of their own, which show in
  * `/readyz`. Needs `DatabaseWatch`.
  */
@@ -12,7 +12,7 @@ export interface HealthCheck {
   readonly detail?: string
 }
 
-/** What a check found. */
+/** The finding of a check. */
 export interface Finding extends HealthCheck {
   /** Whether the part can be used all the same where it is not in order; default: whether it is. */
   readonly usable?: boolean
@@ -21,7 +21,7 @@ export interface Finding extends HealthCheck {
 export interface NamedCheck {
   readonly name: string
   /**
-   * What readiness makes of it. Without a `gate` nothing can be served; each `service` serves something by itself, so readiness ends with the last of them;
+   * Its part in readiness. Without a `gate` nothing can be served; each `service` serves something by itself, so readiness ends with the last of them;
    * a `note` is only shown.
    */
   readonly part: "gate" | "service" | "note"
@@ -46,7 +46,7 @@ export const isReady = (
   )
 }
 
-/** What is said of PostgreSQL. Known keys work for the grace, so something can be served until it has ended. */
+/** The words for PostgreSQL. Known keys work for the grace, so something can be served until it has ended. */
 export const databaseFinding = (
   awaySinceMillis: number | undefined,
   graceMillis: number,

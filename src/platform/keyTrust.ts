@@ -2,7 +2,7 @@
  * How long a process trusts what it knows of a key (docs/platform.md, 2.3). Pure: the time is an argument. Needs nothing.
  */
 
-/** What is heard of changes of keys, and from whom. */
+/** News of changes of keys, and their source. */
 export interface Hearing {
   /** Whether PostgreSQL's announcements are heard without a gap. */
   readonly isHearing: boolean
@@ -10,7 +10,7 @@ export interface Hearing {
   readonly isAway: boolean
 }
 
-/** What is known of one key. */
+/** The knowledge of one key. */
 export interface Known {
   readonly isActiveKey: boolean
   /** Whether every change since it was looked up would have been heard, up to the last loss of the channel. */

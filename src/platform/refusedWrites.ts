@@ -10,7 +10,7 @@ export const countsAfterMillis = 5_000
 /** The number of the server's failures to store, which ends its text, and the words that its storage has. */
 const storageFailure = /, 10077\)$|write error|no space left|input\/output error|read-only file system/i
 
-/** What the server said where it has refused to store; undefined for every other answer. */
+/** The server's words where it has refused to store; undefined for every other answer. */
 export const refusedToStore = (answer: PublishAnswer): string | undefined =>
   answer._tag === "Refused" && storageFailure.test(answer.message) ? answer.message : undefined
 
@@ -29,7 +29,7 @@ export class RefusedWrites {
     }
   }
 
-  /** What is wrong, for people; undefined while nothing is, or not for long enough. */
+  /** The fault, for people; undefined while nothing is, or not for long enough. */
   finding(nowMillis: number): string | undefined {
     const lasting = [...this.stores].filter(([, { sinceMillis }]) => nowMillis - sinceMillis >= countsAfterMillis)
     const [first] = lasting

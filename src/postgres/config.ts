@@ -159,7 +159,7 @@ const resolveHost = Effect.fnUntraced(function* (
   }
 })
 
-/** What a server is like, for the choice among several. */
+/** The kind of a server, for the choice among several. */
 export interface ServerRole {
   readonly isStandby: boolean
   readonly isReadOnly: boolean

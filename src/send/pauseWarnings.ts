@@ -1,5 +1,5 @@
 /**
- * What an account is told before the last step of an automatic pause (docs/platform.md, 9.4): once each time that a trigger comes to it. Pure.
+ * The warning of an account before the last step of an automatic pause (docs/platform.md, 9.4): once each time that a trigger comes to it. Pure.
  */
 import { type AccountFact, type AccountState, capsOf, evolve } from "./accountRules.ts"
 import { spikeEmails, spikeWarning } from "./limits.ts"

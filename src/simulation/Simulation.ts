@@ -90,7 +90,7 @@ export class Simulation {
   /** How often the whole machine went down. */
   machineOutages = 0
   private readonly latencies: Prng
-  /** What is asked again when a process begins, or when all is healed. */
+  /** Operations that are asked again when a process begins, or when all is healed. */
   private readonly patient: Array<Operation> = []
   readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean

@@ -1,4 +1,4 @@
-/** What the console says of how things are, beside a rule that looks at every case. */
+/** The console's words for how things are, beside a rule that looks at every case. */
 import { it as property } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { describe, expect, it } from "vitest"

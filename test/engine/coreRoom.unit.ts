@@ -163,7 +163,7 @@ describe("a log without room", () => {
     const ids = told.filter((value) => typeof value === "string")
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.length).toBeLessThan(told.length)
-    // What was refused has used up none.
+    // Refused decisions have used up none.
     expect(ids.length).toBeGreaterThan(maximumIdCommands / 2)
     expect(told.at(-1)).toMatchObject({ _tag: "PartitionUnavailable", reason: "its log is full" })
     core.pass(1_000)

@@ -70,7 +70,7 @@ describe("what stays behind checkpoints", () => {
   )
 })
 
-/** What a backup of the database holds. */
+/** The contents of a backup of the database. */
 const backup = (deployment: Deployment) =>
   structuredClone({ partition: deployment.checkpoints.of(0), cursors: deployment.cursors.cursors })
 

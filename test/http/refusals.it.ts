@@ -1,4 +1,4 @@
-/** What never becomes a request, or not in time (docs/platform.md, 1.2 and 1.4): the answers of the server itself, each in the shape of the product that its path belongs to. */
+/** Messages that never become a request, or not in time (docs/platform.md, 1.2 and 1.4): the answers of the server itself, each in the shape of the product that its path belongs to. */
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

@@ -14,7 +14,7 @@ afterEach(() => {
 
 it("[platform 8.5] is 503 with Retry-After, and answered when it is repeated", async () => {
   const { ask } = await platform().tenant()
-  // What a turn of the event loop finds is decided by the clock, which a test cannot slow down.
+  // The length of a turn of the event loop is up to the clock, which a test cannot slow down.
   shedding.admits = () => false
   const refused = await ask("GET", "/v1/webhooks")
   expect(refused.status).toBe(503)

@@ -1,5 +1,5 @@
 /**
- * What a recovery has found of a partition whose log does not fit, and what every way of mending it uses. Needs `Log`.
+ * The findings of a recovery about a partition whose log does not fit, and the means that every repair of it shares. Needs `Log`.
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
 import type { CheckpointRecord } from "../Checkpoints.ts"
@@ -15,7 +15,7 @@ export class RecoverFailed extends Data.TaggedError("RecoverFailed")<{ readonly 
 /** How many epochs `acceptLoss` skips, so that ids of lost frames are never derived again. */
 export const lostEpochs = 1_000
 
-/** What `acceptLoss` found and did, or with `dryRun` would do. */
+/** The result of `acceptLoss`: what it found and did, or with `dryRun` would do. */
 export interface LossReport {
   readonly partition: number
   /** Nothing is wrong: nothing was done. */
@@ -26,14 +26,14 @@ export interface LossReport {
   readonly lost?: { readonly sinceMillis: number; readonly untilMillis: number | undefined } | undefined
 }
 
-/** What a log is like once it is mended: its head, the end up to which its chain can be followed, and the time that is gone. */
+/** A log once it is mended: its head, the end up to which its chain can be followed, and the time that is gone. */
 export interface Mended {
   readonly head: Head
   readonly end: Head | undefined
   readonly lost: LossReport["lost"]
 }
 
-/** What was found of a partition whose log has lost something. Without `dryRun` it is mended; `lines` say what goes. */
+/** The findings about a partition whose log has lost something. Without `dryRun` it is mended; `lines` say what goes. */
 export interface Findings {
   readonly partition: number
   readonly dryRun: boolean

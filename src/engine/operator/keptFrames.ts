@@ -85,7 +85,7 @@ const goOnBehind = Effect.fnUntraced(function* (
     yield* checkpoints.save({ record: { ...head, partition }, previous, rows: [] })
     previous = head.sequence
   }
-  // What does not fit the log goes: two newer checkpoints have all of its states.
+  // Checkpoints that do not fit the log go: two newer checkpoints have all of its states.
   yield* checkpoints.prune(partition)
   return { head: heads[1], end: end === undefined ? undefined : heads[1], lost } satisfies Mended
 })

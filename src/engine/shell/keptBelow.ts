@@ -48,7 +48,7 @@ export const keptBelow = Effect.fnUntraced(function* (
       try {
         return decodeFrame(frame.bytes).now > cutoffMillis
       } catch {
-        // What cannot be read helps nobody to catch up.
+        // Unreadable frames help nobody to catch up.
         return false
       }
     })

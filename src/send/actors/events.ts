@@ -43,7 +43,7 @@ export const accountEvents = (mode: Mode, facts: ReadonlyArray<SendAccountFact>)
 
 export const warningType = "send.account.warning"
 
-/** What an account is told before it is paused. */
+/** Warnings of an account before it is paused. */
 export const warningEvents = (mode: Mode, warnings: ReadonlyArray<TriggerCount>): ReadonlyArray<PublicEvent> =>
   warnings.map(({ count, limit, trigger }) => publicEvent(warningType, { trigger, count, limit }, isLive(mode)))
 

@@ -51,7 +51,7 @@ const withoutEncodedWords = (text: string): string => {
   return shown + text.slice(at)
 }
 
-/** What stands behind a mark that turns the direction of writing, up to the one that ends it. */
+/** The text behind a mark that turns the direction of writing, up to the one that ends it. */
 const turned = /\u202e([^\u202c\u202e]{0,2000})\u202c?/g
 
 export const shownText = (text: string): string =>

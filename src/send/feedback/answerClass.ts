@@ -1,5 +1,5 @@
 /**
- * What an answer to a mail means (docs/handoff.md, 2.2): five classes. Only `permanent` says that the address does not exist; nobody learns that from words or codes that are not known. Pure.
+ * The meaning of an answer to a mail (docs/handoff.md, 2.2): five classes. Only `permanent` says that the address does not exist; nobody learns that from words or codes that are not known. Pure.
  */
 import {
   blockLists,
@@ -19,7 +19,7 @@ import {
  * account with which it is used. See {@link parseFeedback}.
  */
 export const answerClasses = ["delivered", "temporary", "permanent", "reputation", "account"] as const
-/** What an answer means. See {@link parseFeedback}. */
+/** The meaning of an answer. See {@link parseFeedback}. */
 export type AnswerClass = (typeof answerClasses)[number]
 
 /** `relay`: the configured relay itself, `recipient`: a server of the recipient, or one on the way to it. */
@@ -84,7 +84,7 @@ const byCode = (statuses: ReadonlyArray<string>): AnswerClass | undefined => {
   return (["permanent", "temporary", "reputation"] as const).find((one) => found.includes(one))
 }
 
-/** What a refusal for good means by its code and its words. What contradicts itself, or is not known, is never `permanent`. */
+/** The meaning of a refusal for good by its code and its words. A contradiction, or an unknown answer, is never `permanent`. */
 const refused = (statuses: ReadonlyArray<string>, text: string, isOfSender: boolean): AnswerClass => {
   const code = byCode(statuses)
   if (code === "temporary" || fullWords.test(text)) return "temporary"
@@ -112,7 +112,7 @@ const isOfAccount = (
 const isOfSize = (statuses: ReadonlyArray<string>, text: string): boolean =>
   statuses.some((status) => /\.(?:2\.3|3\.4)$/.test(status)) || sizeWords.test(text)
 
-/** What an answer means that is not one of success. */
+/** The meaning of an answer without success. */
 export const judgeAnswer = (said: SaidAnswer): Judged => {
   const text = spoken(said.words)
   const statuses = said.statuses.filter(isSpecific)

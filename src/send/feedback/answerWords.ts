@@ -56,7 +56,7 @@ export const sizeWords = patternOf([
   "(?:message|mail|attachment|header) size|size limit|size exceed|message length|too large"
 ])
 
-/** What passes: full mailboxes. */
+/** Temporary: full mailboxes. */
 export const fullWords = patternOf([
   "(?:mail ?box|mail ?folder|inbox|folder|postfach|account|user|boite|quota|storage|disk) ~(?:full|is over|pleine|voll\\b)",
   "over ?quota|out of storage|quota (?:\\(|is |was |has been )?~(?:exceed|reach|violat|usage)|quotaexceeded|disk quota",
@@ -64,7 +64,7 @@ export const fullWords = patternOf([
   "insufficient (?:system )?(?:storage|disk|space|quota)|not enough ~(?:space|storage)|no space left|mailbox_full|fullmailbox|too much mail|storequota"
 ])
 
-/** What passes: deadlines, networks, and servers that are busy. */
+/** Temporary: deadlines, networks, and servers that are busy. */
 export const passingWords = patternOf([
   "expired|timed? ?out|retry time|too long in queue|in the queue|giving up|time limit",
   "connection (?:was |has been )?(?:refused|reset|timed|dropped|lost|closed|interrupted|failed|aborted|terminated|died)",

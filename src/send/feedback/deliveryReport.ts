@@ -76,7 +76,7 @@ export const statusOfRecipient = (recipient: string, group: Fields): RecipientSt
   }
 }
 
-/** What `verpOf` makes; the start of a longer token is none. */
+/** The result of `verpOf`; the start of a longer token is none. */
 const returnPath = /bounce\+[a-z2-7]{8,57}@[a-z0-9.-]{1,255}/gi
 
 /** The return paths in any field, each once. */

@@ -23,7 +23,7 @@ export interface RecipientStatus {
   /** Enhanced status code (RFC 3463), such as `5.1.1`. */
   readonly status: string
   readonly kind: DeliveryKind
-  /** What it means: only `permanent` says that the address does not exist. */
+  /** Its meaning: only `permanent` says that the address does not exist. */
   readonly answer: AnswerClass
   /** The reply of the SMTP server, such as 550. */
   readonly replyCode: number | null

@@ -82,7 +82,7 @@ export const statusFor = (
   return action === "failed" ? "5.0.0" : action === "delayed" ? "4.0.0" : "2.0.0"
 }
 
-/** What a failure is like: one of what passes is temporary although the mail system has given up. */
+/** The kind of a failure: a passing one is temporary although the mail system has given up. */
 export const kindOf = (action: DeliveryAction, answer: AnswerClass): DeliveryKind => {
   if (action === "delayed") return "temporary"
   if (action === "failed") return answer === "temporary" ? "temporary" : "permanent"

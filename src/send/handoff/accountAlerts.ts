@@ -25,7 +25,7 @@ const loggedMillis = 60_000
 /** Organizations of which is remembered that they were told today; the table of notices knows the others. */
 const rememberedOrganizations = 10_000
 
-/** What the relay has said of the account, if it has. */
+/** The relay's words about the account, if any. */
 const refusalIn = (answer: HandoffAnswer): { readonly code: string; readonly reason: string } | undefined => {
   const parts = answer._tag === "Parted" ? answer.parts.map((part) => part.answer) : [answer]
   return parts.find((part) => part._tag === "Account")

@@ -70,7 +70,7 @@ export const settledAs: (
   const now = yield* Clock.currentTimeMillis
   const tried = answers.find(({ _tag }) => _tag === "Temporary" || _tag === "Unknown")
   if (tried === undefined) {
-    // What was not attempted, or refused for the account's sake, uses up none of its attempts.
+    // A mail that was not attempted, or refused for the account's sake, uses up none of its attempts.
     if (answers.some(({ _tag }) => _tag === "Account"))
       return {
         _tag: "Returned",

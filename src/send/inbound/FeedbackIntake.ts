@@ -98,7 +98,7 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
     return "taken"
   })
 
-  /** What these addresses name, each once. */
+  /** The emails that these addresses name, each once. */
   const targetsIn = (addresses: ReadonlyArray<string>): ReadonlyArray<VerpTarget> => {
     const found = addresses.flatMap((address) => readReturnPath(address, keys) ?? [])
     return [...new Map(found.map((one) => [`${one.emailId} ${one.recipientIndex}`, one])).values()]

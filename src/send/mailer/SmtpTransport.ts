@@ -66,7 +66,7 @@ type Fetched = Effect.Success<ReturnType<FetchAttachments>> | undefined
 const pathsOf = ({ message }: OutgoingMail): ReadonlyArray<string> =>
   message.attachments.flatMap(({ path }) => (path === null ? [] : [path]))
 
-/** What makes the mail's bytes for a recipient, or for all, signed where its domain is verified. */
+/** Makes the mail's bytes for a recipient, or for all, signed where its domain is verified. */
 const signedBytes = Effect.fnUntraced(function* (
   { keys, unsubscribeLinkOf }: Parts,
   mail: OutgoingMail,

@@ -85,7 +85,7 @@ const isOfOneAddress = (error: SmtpError, recipients: number): boolean =>
 
 const enhancedCode = (reply: number, response: string): string => diagnosisIn(response).status ?? `${reply}`
 
-/** What a reply says of a mail to so many recipients: of the relay, or of a server of theirs where that is whom the mail was handed to. */
+/** The outcome of a mail to so many recipients by a reply of the relay, or of a recipient server where the mail was handed to that. */
 export const answerOfReply = (
   error: SmtpError,
   reply: number,

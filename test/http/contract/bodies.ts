@@ -99,7 +99,7 @@ export const bodiesSection = (world: () => World, main: () => Account): void => 
     const optional = writers.filter(([, , schema]) => mayBeMissing(schema))
     it("for some", () => expect(optional.map(([name]) => name)).toContain("POST /v1/keys/{id}/rotate"))
     it.each(optional)("%s", async (_, endpoint) => {
-      // What it does is done to others than those whose rows are watched.
+      // Its effects are on others than those whose rows are watched.
       const account = await world().account()
       const given = await givenFor(endpoint, account, world())
       const stranger = endpoint.path.includes("{")

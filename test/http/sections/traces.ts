@@ -38,7 +38,7 @@ export const tracesSection = (platform: () => TestPlatform): void => {
       links.some((link) => causes.some(({ spanId, traceId }) => link.spanId === spanId && link.traceId === traceId))
     )
 
-  /** What was exported of a request's way, by its trace: the asks, and what links on from them. */
+  /** The exported spans of a request's way, by its trace: the asks, and what links on from them. */
   const wayOf = (traceId: string, attempt: string) => {
     const asks = spansOf("sluice.ask").filter((span) => span.traceId === traceId)
     const drains = linkedTo("sluice.drain", asks)
