@@ -61,7 +61,7 @@ describe("a request to send", () => {
       for (const bytes of ["\\u0000", "\\ud83d", "\\uDE00"])
         expect(await status(bytes, headers), bytes).toEqual([
           400,
-          'Invalid field "subject". Expected text without U+0000 and without half a surrogate pair.'
+          "Invalid field 'subject'. Expected text without U+0000 and without half a surrogate pair."
         ])
     }
   })
