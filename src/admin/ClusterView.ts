@@ -47,8 +47,9 @@ export const ShownCluster = Schema.Struct({
 }).annotate({ identifier: "ShownCluster" })
 export type ShownCluster = typeof ShownCluster.Type
 
-/** How many partitions are asked at once. */
+/** How many partitions are asked at once, and how long each has: one that moves would have the whole view wait for its next owner. */
 const askedAtOnce = 16
+const reportMillis = 2_000
 
 export class ClusterView extends Context.Service<
   ClusterView,
@@ -65,12 +66,17 @@ export class ClusterView extends Context.Service<
       const membership = Option.getOrUndefined(yield* Effect.serviceOption(Membership))
       const { parts } = internals(engine)
       const reportOf = (partition: number) =>
-        Effect.match(atOwner(parts, partition, "report"), {
+        Effect.match(Effect.timeout(atOwner(parts, partition, "report"), reportMillis), {
           onSuccess: (found) => {
             const { epoch, lag, sequence, status } = found as OwnerReport
             return { status, epoch, sequence, lag: lag ?? null }
           },
-          onFailure: ({ message }) => ({ status: message, epoch: null, sequence: null, lag: null })
+          onFailure: (error) => ({
+            status: error._tag === "TimeoutError" ? "its owner does not answer now" : error.message,
+            epoch: null,
+            sequence: null,
+            lag: null
+          })
         })
       const show = Effect.gen(function* () {
         const [nodes, owners] = yield* membership === undefined
