@@ -2,9 +2,10 @@
  * Shows operators the nodes of a deployment and its partitions, and has a node hand its partitions over (`sluice cluster`). On one machine there
  * is one node, which shows what it runs. Needs `Engine`; in a cluster also `Membership`.
  */
-import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { Cause, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { knownFormats } from "../common/formats.ts"
 import { version } from "../common/version.ts"
+import { describe } from "../engine/describe.ts"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
 import { internals } from "../engine/shell/internals.ts"
@@ -66,18 +67,19 @@ export class ClusterView extends Context.Service<
       const membership = Option.getOrUndefined(yield* Effect.serviceOption(Membership))
       const { parts } = internals(engine)
       const reportOf = (partition: number) =>
-        Effect.match(Effect.timeout(atOwner(parts, partition, "report"), reportMillis), {
-          onSuccess: (found) => {
+        atOwner(parts, partition, "report").pipe(
+          Effect.timeout(reportMillis),
+          Effect.map((found) => {
             const { epoch, lag, sequence, status } = found as OwnerReport
             return { status, epoch, sequence, lag: lag ?? null }
-          },
-          onFailure: (error) => ({
-            status: error._tag === "TimeoutError" ? "its owner does not answer now" : error.message,
-            epoch: null,
-            sequence: null,
-            lag: null
+          }),
+          // One that moves may answer anything or nothing, and must not hide the others.
+          Effect.catchCause((cause) => {
+            const error = Cause.squash(cause)
+            const status = Cause.isTimeoutError(error) ? "its owner does not answer now" : describe(error)
+            return Effect.succeed({ status, epoch: null, sequence: null, lag: null })
           })
-        })
+        )
       const show = Effect.gen(function* () {
         const [nodes, owners] = yield* membership === undefined
           ? Effect.succeed([[], []] as const)
