@@ -2,10 +2,9 @@
  * Shows operators the nodes of a deployment and its partitions, and has a node hand its partitions over (`sluice cluster`). On one machine there
  * is one node, which shows what it runs. Needs `Engine`; in a cluster also `Membership`.
  */
-import { Cause, Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { knownFormats } from "../common/formats.ts"
 import { version } from "../common/version.ts"
-import { describe } from "../engine/describe.ts"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
 import { internals } from "../engine/shell/internals.ts"
@@ -67,19 +66,16 @@ export class ClusterView extends Context.Service<
       const membership = Option.getOrUndefined(yield* Effect.serviceOption(Membership))
       const { parts } = internals(engine)
       const reportOf = (partition: number) =>
-        atOwner(parts, partition, "report").pipe(
-          Effect.timeout(reportMillis),
-          Effect.map((found) => {
+        Effect.match(Effect.timeout(atOwner(parts, partition, "report"), reportMillis), {
+          onSuccess: (found) => {
             const { epoch, lag, sequence, status } = found as OwnerReport
             return { status, epoch, sequence, lag: lag ?? null }
-          }),
-          // One that moves may answer anything or nothing, and must not hide the others.
-          Effect.catchCause((cause) => {
-            const error = Cause.squash(cause)
-            const status = Cause.isTimeoutError(error) ? "its owner does not answer now" : describe(error)
-            return Effect.succeed({ status, epoch: null, sequence: null, lag: null })
-          })
-        )
+          },
+          onFailure: (error) => {
+            const status = error._tag === "TimeoutError" ? "its owner does not answer now" : error.message
+            return { status, epoch: null, sequence: null, lag: null }
+          }
+        })
       const show = Effect.gen(function* () {
         const [nodes, owners] = yield* membership === undefined
           ? Effect.succeed([[], []] as const)

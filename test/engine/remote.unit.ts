@@ -7,6 +7,7 @@ import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { isRetryable } from "../../src/engine/errors.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as RemoteMemory from "../../src/engine/memory/RemoteMemory.ts"
+import { atOwner } from "../../src/engine/operator/atOwner.ts"
 import { layerLocal, Placement } from "../../src/engine/Placement.ts"
 import { Remote } from "../../src/engine/Remote.ts"
 import { internals } from "../../src/engine/shell/internals.ts"
@@ -283,6 +284,21 @@ describe("asks from another process", () => {
         // Whoever asked has turned to the new life meanwhile, or may.
         expect(yield* engine.state(Counter, target)).toMatchObject({ total: 1 })
       })
+  )
+
+  it.effect("of operators are refused in words where the owner takes no more", () =>
+    Effect.gen(function* () {
+      const { far, owner } = yield* processes
+      const { engine } = yield* owner
+      const { parts } = internals(far)
+      expect(yield* atOwner(parts, 0, "status")).toBe("Serving")
+      internals(engine).parts.traffic.answers = maximumAnswers
+      const refused = yield* Effect.flip(atOwner(parts, 0, "report"))
+      expect(refused).toMatchObject({
+        _tag: "EngineRefused",
+        message: expect.stringContaining("more waiting commands")
+      })
+    })
   )
 
   it.effect("are told at once what is too much, on either side", () =>

@@ -64,5 +64,13 @@ export const engineNodes: ReadonlyArray<Variant> = [
     replace: "Math.min(...known)",
     sentence: "an older program that came back too late is let in again, and cannot read what was written",
     finders: ["owners"]
+  },
+  {
+    name: "nodes: a refused act counts as done",
+    find: "said.error === undefined ? Effect.succeed<Done>(said)",
+    replace: "said.error !== said ? Effect.succeed<Done>(said)",
+    sentence:
+      "while a partition moves, the view of the cluster is 500, and an operator's act seems to have been carried out",
+    finders: ["remote.unit"]
   }
 ]

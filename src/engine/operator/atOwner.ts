@@ -8,7 +8,8 @@ import type { EngineParts } from "../parts.ts"
 import { actHere, type Done, type OperatorAct } from "../shell/acting.ts"
 import { localPartition } from "../shell/delivering.ts"
 import type { Partition } from "../shell/Partition.ts"
-import { askOwner } from "../shell/remoteAnswers.ts"
+import { askOwner, type Said } from "../shell/remoteAnswers.ts"
+import { type Answer, decodeError } from "../shell/remoteAsk.ts"
 import { askHolder } from "../shell/remoteOperators.ts"
 import { inspectActor, inspectFrame, inspectPartition, lagOf } from "./inspect.ts"
 import { type RecoverAsked, recoverHere } from "./recoverHere.ts"
@@ -61,7 +62,10 @@ export const atOwner = Effect.fnUntraced(function* (
   const { done, refused } =
     partition === undefined
       ? yield* askOwner(parts, id, { act, asked }).pipe(
-          Effect.map((said) => said as Done),
+          Effect.flatMap((said: Said & Done & Pick<Answer, "error">) =>
+            // An owner between two lives, or with too much to do, refuses an act as it refuses an ask.
+            said.error === undefined ? Effect.succeed<Done>(said) : Effect.fail(decodeError(said.error))
+          ),
           // It may be in another process that does not serve it.
           Effect.catchTag("PartitionUnavailable", (error) =>
             Effect.flatMap(askHolder(parts, id, act, asked), (found) =>

@@ -47,7 +47,7 @@ export interface Answer {
 }
 
 export const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(OnceError))
-const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(OnceError))
+export const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(OnceError))
 const isAskError = Schema.is(OnceError)
 
 /** How a command, a reply or a rejection crosses processes; without a schema only nothing does. */
