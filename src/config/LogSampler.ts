@@ -28,7 +28,7 @@ interface Window {
 /** The kind of all that are too many to be told apart. */
 export const otherKind = "others"
 
-export class LogSampling {
+export class LogSampler {
   private readonly limits: SamplingLimits
   private readonly windows = new Map<string, Window>()
 

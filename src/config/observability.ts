@@ -6,7 +6,7 @@ import { Cause, Duration, Effect, Layer, Logger, LogLevel, Metric, Redacted, Ref
 import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
 import { version } from "../common/version.ts"
-import { LogSampling, samplingLimits } from "./LogSampling.ts"
+import { LogSampler, samplingLimits } from "./LogSampler.ts"
 import type { Config } from "./settings.ts"
 
 const levels: Record<Config["logLevel"], LogLevel.LogLevel> = {
@@ -72,7 +72,7 @@ const kindOf = (
 
 /** Writes of each kind of line as many as the sampling says. With an access log each request has its line. */
 export const sampled = (
-  sampling: LogSampling,
+  sampling: LogSampler,
   logger: Logger.Logger<unknown, void>,
   hasAccessLog = false
 ): Logger.Logger<unknown, void> =>
@@ -82,7 +82,7 @@ export const sampled = (
   })
 
 /** Tells what was left out, once in each window and at the end. */
-const layerLeftOut = (sampling: LogSampling): Layer.Layer<never> => {
+const layerLeftOut = (sampling: LogSampler): Layer.Layer<never> => {
   const counter = Metric.counter("sluice_log_lines_left_out_total", {
     description: "Log lines that were counted and not written, because many of their kind came in a short time",
     incremental: true
@@ -115,7 +115,7 @@ const layerLeftOut = (sampling: LogSampling): Layer.Layer<never> => {
 export const layerObservability = (config: Config, isStarting: () => boolean = () => false): Layer.Layer<never> => {
   const pretty = !logsAsJson(config)
   const isQuiet = () => config.logFormat === undefined && config.logLevel === "info" && isStarting()
-  const sampling = new LogSampling()
+  const sampling = new LogSampler()
   const loggers = Layer.mergeAll(
     // The JSON logger does not know `LogToStderr`.
     Logger.layer([

@@ -43,7 +43,7 @@ export class Turn {
 }
 
 /** The turns of this process's event loop. */
-export class Shedding {
+export class LoadShedder {
   private turn: Turn | undefined = undefined
 
   /** Whether a request may go on at `now`, in milliseconds of a monotonic clock. */
@@ -60,6 +60,6 @@ export class Shedding {
 }
 
 /** The one of this process. */
-export const CurrentShedding = Context.Reference<Shedding>("sluice/http/Shedding", {
-  defaultValue: () => new Shedding()
+export const CurrentLoadShedder = Context.Reference<LoadShedder>("sluice/http/LoadShedder", {
+  defaultValue: () => new LoadShedder()
 })

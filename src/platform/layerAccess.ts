@@ -7,6 +7,7 @@ import { ByteSize, Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { grantsAccess, middleware } from "../http/fast/marks.ts"
+import { CurrentLoadShedder } from "../http/LoadShedder.ts"
 import {
   NestedForbidden,
   NestedInvalidRequest,
@@ -16,7 +17,6 @@ import {
 } from "../http/nestedErrors.ts"
 import { type Begun, RequestState, retryAfter, retryAfterMillis, type Taken } from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
-import { CurrentShedding } from "../http/Shedding.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
   EnvelopeForbidden,
@@ -283,7 +283,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
     const admit = (fiber: RequestFiber, principal: Principal | null): Admitted => {
       if (principal === null) return Effect.fail(refusals.unauthorized)
       const now = Number(fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
-      const isShed = !Context.get(fiber.context, CurrentShedding).admits(principal.organizationId, requestClass, now)
+      const isShed = !Context.get(fiber.context, CurrentLoadShedder).admits(principal.organizationId, requestClass, now)
       return isShed
         ? Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(refusals.unavailable(tooManyMessage)))
         : counted(fiber, principal, take(principal))

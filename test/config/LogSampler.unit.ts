@@ -2,7 +2,7 @@
 import { it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { describe, expect, it as plain } from "vitest"
-import { LogSampling, otherKind } from "../../src/config/LogSampling.ts"
+import { LogSampler, otherKind } from "../../src/config/LogSampler.ts"
 
 const limits = { lines: 2, windowMillis: 100, kinds: 3 }
 
@@ -36,7 +36,7 @@ describe("of equal log lines", () => {
     "the first of each window are written, and every other one is counted once",
     { steps: Arbitrary.array(Arbitrary.schema(step), { maxLength: 60 }) },
     ({ steps }) => {
-      const sampling = new LogSampling(limits)
+      const sampling = new LogSampler(limits)
       const lines: Array<{ kind: string; at: number; isForgotten: boolean }> = []
       const counted = new Map<string, number>()
       const leftOut = new Map<string, number>()
@@ -61,7 +61,7 @@ describe("of equal log lines", () => {
   )
 
   plain("given a flood, when it has ended, then what was left out is told once", () => {
-    const sampling = new LogSampling(limits)
+    const sampling = new LogSampler(limits)
     const written = Array.from({ length: 1_000 }, () => sampling.take("a", 0)).filter(Boolean)
     expect(written).toHaveLength(2)
     expect(sampling.due(50)).toEqual([{ kind: "a", count: 998 }])
@@ -70,7 +70,7 @@ describe("of equal log lines", () => {
   })
 
   plain("given more kinds than are told apart, when another one comes, then it is one of the others", () => {
-    const sampling = new LogSampling(limits)
+    const sampling = new LogSampler(limits)
     for (const kind of ["a", "b", "c"]) expect(sampling.take(kind, 0)).toBe(true)
     expect([sampling.take("d", 0), sampling.take("e", 0), sampling.take("f", 0)]).toEqual([true, true, false])
     expect(sampling.due(0)).toEqual([{ kind: otherKind, count: 1 }])

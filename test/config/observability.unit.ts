@@ -1,11 +1,11 @@
 /** Logs in an outage: lines of failed requests are sampled, and all of them are counted. */
 import { Effect, Logger } from "effect"
 import { describe, expect, it } from "vitest"
-import { LogSampling, samplingLimits } from "../../src/config/LogSampling.ts"
+import { LogSampler, samplingLimits } from "../../src/config/LogSampler.ts"
 import { sampled } from "../../src/config/observability.ts"
 
 const run = async (lines: Effect.Effect<void>, hasAccessLog = false) => {
-  const sampling = new LogSampling()
+  const sampling = new LogSampler()
   const written: Array<string> = []
   const logger = Logger.make<unknown, void>(({ message }) => void written.push(String(message)))
   await Effect.runPromise(Effect.provide(lines, Logger.layer([sampled(sampling, logger, hasAccessLog)])))

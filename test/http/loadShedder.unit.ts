@@ -1,8 +1,8 @@
 /** Which requests are refused when more come than the process gets through, and how long their clients wait. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { patienceMillis, type RequestClass, Turn, turnFloor } from "../../src/http/LoadShedder.ts"
 import { calmMillis, leastSeconds, mostSeconds, RetryGrowth, waitSeconds } from "../../src/http/RetryGrowth.ts"
-import { patienceMillis, type RequestClass, Turn, turnFloor } from "../../src/http/Shedding.ts"
 
 /** A turn that began at 0 and has admitted so many requests of each organization. */
 const turnOf = (shares: Readonly<Record<string, number>>): Turn => {

@@ -14,7 +14,7 @@ export const others: ReadonlyArray<Variant> = [
     find: "window.leftOut = 0",
     replace: "",
     sentence: "lines that were left out are counted in each window anew",
-    finders: ["LogSampling.unit"]
+    finders: ["LogSampler.unit"]
   },
   {
     name: "console: what has failed is well while an older answer is shown",
