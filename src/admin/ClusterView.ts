@@ -47,7 +47,7 @@ export const ShownCluster = Schema.Struct({
 }).annotate({ identifier: "ShownCluster" })
 export type ShownCluster = typeof ShownCluster.Type
 
-/** How many partitions are asked at once, and how long each has: one that moves would have the whole view wait for its next owner. */
+/** How many partitions are asked concurrently, and how long each has: one that moves would have the whole view wait for its next owner. */
 const askedAtOnce = 16
 const reportMillis = 2_000
 

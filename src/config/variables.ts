@@ -1,5 +1,5 @@
 /**
- * Which environment variables are ours. What begins with `SLUICE_` and is no setting is most likely a typing error, unless it is one of those that others set: tests, and Kubernetes, which
+ * Tells our environment variables apart. A name that begins with `SLUICE_` and is no setting is most likely a typing error, unless it is one of those that others set: tests, and Kubernetes, which
  * injects the addresses of each service of the namespace into every container (docs/operating.md). Pure.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Which requests are refused when more come than the process gets through (docs/platform.md, 8.5). All requests that a turn of the event loop
- * finds have waited since the turn before, and those behind have waited for those before them: what has waited longer than its class allows is
- * refused at once, which costs a tenth of an answer. Needs no service.
+ * finds have waited since the turn before, and those behind have waited for those before them: a request that has waited longer than its class allows is
+ * refused immediately, which costs a tenth of an answer. Needs no service.
  */
 import { Context } from "effect"
 

@@ -1,6 +1,6 @@
 /**
  * How long clients that are answered 503 should wait (docs/platform.md, 8.5): the longer it has gone on, the longer, so that a platform that comes
- * back meets fewer of them at once. Needs no service.
+ * back meets fewer of them together. Needs no service.
  */
 import { Context } from "effect"
 
@@ -16,7 +16,7 @@ export const mostSeconds = 30
 export const waitSeconds = (millis: number): number =>
   Math.min(mostSeconds, Math.max(leastSeconds, Math.ceil((part * millis) / 1_000)))
 
-/** Counts from the first 503 of those that follow each other. */
+/** Counts from the first 503 of a row. */
 export class RetryGrowth {
   private since = 0
   private last = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
 /**
  * Reads the bodies of requests strictly (docs/platform.md, 1.2): UTF-8, text that can be stored, and `{}` where a body is missing whose fields may all be. The edge puts it around each request,
- * so that no endpoint has to think of it; the fast lane leaves what it does not take at once to this.
+ * so that no endpoint has to think of it; the fast lane leaves all other bodies to this.
  */
 import { Context, Effect, SchemaAST } from "effect"
 import { HttpRouter, type HttpServerRequest } from "effect/http"

@@ -1,5 +1,5 @@
 /**
- * Compares this machine's clock with those of PostgreSQL and NATS, at the start and each minute, and at once when it is set (docs/architecture.md, rule 7). While
+ * Compares this machine's clock with those of PostgreSQL and NATS, at the start and each minute, and immediately when it is set (docs/architecture.md, rule 7). While
  * it is ahead of all of them that answer by more than five seconds, no partition is served here. It looks at the machine's clock, whatever clock the
  * program runs by. Needs `SqlClient` and `NatsConnection`.
  */

@@ -1,5 +1,5 @@
 /**
- * The parts of the platform that can be used now (docs/platform.md, 8.1). A probe waits for no other system: checks say what was found beforehand, since probes
+ * The parts of the platform that can be used now (docs/platform.md, 8.1). A probe waits for no other system: checks say what was found before, since probes
  * are open to anybody, must not become a load, and must not fail because the process is busy. Parts of the platform add checks of their own, which show in
  * `/readyz`. Needs `DatabaseWatch`.
  */

@@ -1,5 +1,5 @@
 /**
- * Whether PostgreSQL answers, known beforehand: whoever asks waits for no statement, so a busy process does not take its own slowness for an outage. While
+ * Whether PostgreSQL answers, known before anybody asks: no probe waits for a statement, so a busy process does not take its own slowness for an outage. While
  * the channel of notifications is up, its signs of life say so; while it is down, a statement each half second does. Needs `SqlClient` and `Notifications`.
  */
 import { Clock, Context, Effect, Layer, Stream, SubscriptionRef } from "effect"

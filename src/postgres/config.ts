@@ -138,7 +138,7 @@ const resolveHost = Effect.fnUntraced(function* (
     preparedStatementCacheSize: preparedStatements,
     maxMessageSize: maximumMessageBytes,
     maxConnections: maxConnections - sharedConnections,
-    // These connections are not shared; this lets a transaction send several statements at once.
+    // These connections are not shared; this lets a transaction send several statements together.
     multiplex: true,
     multiplexConcurrency: 1,
     idleTimeout: Duration.millis(config.idleTimeoutMillis ?? defaultIdleTimeoutMillis)

@@ -39,7 +39,7 @@ export interface Failure {
   /** Whether shrinking ended because nothing more could be left out, and not at its budget. */
   readonly isSmall: boolean
   /**
-   * Whether the scenario failed again when it was played anew. If not, the rule keeps something beside its state, and the scenario is the drawn
+   * Whether the scenario failed again when it was played again. If not, the rule keeps something beside its state, and the scenario is the drawn
    * one, without a trace.
    */
   readonly comesAgain: boolean
@@ -74,7 +74,7 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
     played++
     marks.add(outcome.marks)
     if (outcome.violation !== undefined)
-      return { played, marks, failure: made(workload, scenario, outcome.violation, options) }
+      return { played, marks, failure: failureOf(workload, scenario, outcome.violation, options) }
     if (played % repeatEvery === 1) {
       const failure = repeats(workload, scenario, outcome, options)
       if (failure !== undefined) return { played, marks, failure }
@@ -97,11 +97,11 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
  */
 export const explain = (workload: Workload, scenario: Scenario, options: PlayOptions = {}): Failure | undefined => {
   const { violation } = play(scenario, workload, options)
-  return violation === undefined ? undefined : made(workload, scenario, violation, options)
+  return violation === undefined ? undefined : failureOf(workload, scenario, violation, options)
 }
 
 /** The failure of a scenario in which a play has found a violation. Says so as well where no further play finds it. */
-const made = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
+const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
   const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
   if (play(drawn, workload, options).violation === undefined) return once
   let tasksLeft = shrinkingTasks

@@ -47,7 +47,7 @@ describe("the clocks of others", () => {
   it("a log that ends in the future: until when it lasts, and what to do, exactly", () => {
     const now = Date.parse("2026-11-26T12:00:00Z")
     expect(clockBehind(5, now + 600_000, now)).toBe(
-      "the clock is 600 s behind the last frame, which is of 2026-11-26T12:10:00.000Z. If the clock is wrong, set it right. If it is right, a clock that ran ahead wrote that frame: the partition serves again by itself at 2026-11-26T12:09:00.000Z, in 540 s, or at once with `sluice recover --partition 5 --accept-clock`, after which its times go back once"
+      "the clock is 600 s behind the last frame, which is of 2026-11-26T12:10:00.000Z. If the clock is wrong, set it right. If it is right, a clock that ran ahead wrote that frame: the partition serves again by itself at 2026-11-26T12:09:00.000Z, in 540 s, or immediately with `sluice recover --partition 5 --accept-clock`, after which its times go back once"
     )
   })
 })

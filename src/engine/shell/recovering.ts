@@ -56,7 +56,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   const { deployment, journal, reactors } = partition.parts
   partition.beginLife()
   const seen = yield* readSeen(partition)
-  // A log of which frames were seen is not made anew: this may be another server than before.
+  // A log of which frames were seen is not made again: this may be another server than before.
   const mustExist = [...seen.records, ...seen.cursors].some(({ sequence }) => sequence > 0)
   const log = yield* journal.open(partition.id, deployment.id, mustExist)
   const foreign = foreignLog(log, deployment)

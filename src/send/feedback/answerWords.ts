@@ -36,7 +36,7 @@ export const ownAccountWords = patternOf([
   "sender account is|domain is not allowed to send|account is not allowed to send"
 ])
 
-/** The same in words that servers of recipients use too, of whoever brings the mail. */
+/** The same in words that servers of recipients use too, about any sender. */
 export const relayingWords = patternOf([
   "relay(?:ing)?(?: mail| access)?(?: is| was)? (?:denied|prohibited|not |refused|forbidden)",
   "(?:unable|cannot|can't|not (?:allowed|permitted|authori[sz]ed)|attempt|do not|refuse) (?:to )?relay",

@@ -48,7 +48,7 @@ export const fetchMillis = 15_000
 /** Redirections of an attachment that are followed, each to an address that is checked like the first. */
 export const maximumRedirects = 3
 
-/** Emails with fetched attachments under way at once, over all accounts and of each: the attachments are in memory meanwhile. */
+/** Emails with fetched attachments under way concurrently, over all accounts and of each: the attachments are in memory meanwhile. */
 export const fetchingEmails = 10
 export const fetchingEmailsOfOrganization = 2
 

@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
     return accountStandingOf(state, plan, yield* Clock.currentTimeMillis)
   })
 
-  /** A key's knowledge of the plan follows a change by a moment; the organization's actor has it at once. It knows none of one from a version without an engine. */
+  /** A key's knowledge of the plan follows a change by a moment; the organization's actor has it immediately. It knows none of one from a version without an engine. */
   const planOf = ({ organizationId }: Account, known: SendPlan) =>
     Effect.map(
       engine.state(OrganizationActor, { organization: organizationId }),
