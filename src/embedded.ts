@@ -14,8 +14,8 @@ import * as Durable from "./durable.ts"
 import { type DataFolder, openDataFolder } from "./embedded/dataFolder.ts"
 import { startEmbedded } from "./embedded/EmbeddedServers.ts"
 import { DataFolderUnusable, type EmbeddedError, reasonOf } from "./embedded/errors.ts"
-import type { ReactorTransaction } from "./engine/Cursors.ts"
 import type * as Engine from "./engine/Engine.ts"
+import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
 import type * as PgClient from "./postgres/PgClient.ts"
 
 export type { EmbeddedError }

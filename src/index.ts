@@ -6,8 +6,6 @@
 import "./common/checkedPeers.ts"
 
 export * as Actor from "./engine/Actor.ts"
-export { Checkpoints } from "./engine/Checkpoints.ts"
-export { Cursors, ReactorTransaction } from "./engine/Cursors.ts"
 export { defaultConfig, type EngineConfig } from "./engine/config.ts"
 export * as Engine from "./engine/Engine.ts"
 export * as AskErrors from "./engine/errors.ts"
@@ -20,12 +18,14 @@ export {
   type FollowError,
   type KeysOptions,
   type KeysPage
-} from "./engine/following.ts"
-export { Journal } from "./engine/Journal.ts"
+} from "./engine/followTypes.ts"
 export * as Lane from "./engine/Lane.ts"
 export type { OnceOptions, OnceReply } from "./engine/once.ts"
-export * as Parked from "./engine/Parked.ts"
-export { Placement } from "./engine/Placement.ts"
+export * as Parked from "./engine/ParkedRecords.ts"
+export { Checkpoints } from "./engine/ports/Checkpoints.ts"
+export { Cursors, ReactorTransaction } from "./engine/ports/Cursors.ts"
+export { Journal } from "./engine/ports/Journal.ts"
+export { Placement } from "./engine/ports/Placement.ts"
 export * as Reactor from "./engine/Reactor.ts"
 export * as Reactors from "./engine/Reactors.ts"
 export type { EventRecord, FactRecord, LogRecord } from "./engine/records.ts"

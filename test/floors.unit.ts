@@ -1,6 +1,6 @@
 /**
  * The floors of the source (docs/CONTRIBUTING.md, "Where a thing goes"): every import goes down, one product sees another's index alone, and folders
- * that lie beside each other never import in a circle. A new room is added to the table here, on its floor.
+ * that lie beside each other never import in a circle at run time. A new room is added to the table here, on its floor.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
@@ -86,8 +86,8 @@ const circlesOf = (imports: Imports): ReadonlyArray<string> => {
       const to = dirname(imported)
       // The browser's program has one room, whose views and frame know each other.
       if (roomOf(file) === "console") continue
-      // What goes up is told already, and makes circles of everything between.
-      if (isInside(from, to) || isInside(to, from) || faultOf(file, one) !== undefined) continue
+      // An import that goes up is a fault already, and makes circles of everything between. One of types is erased: it orders nothing at run time.
+      if (one.isTypes || isInside(from, to) || isInside(to, from) || faultOf(file, one) !== undefined) continue
       const own = arrows.get(from) ?? new Map<string, string>()
       arrows.set(from, own.set(to, own.get(to) ?? `${file} imports ${imported}`))
     }

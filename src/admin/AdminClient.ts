@@ -5,7 +5,7 @@
 import { Context, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
-import { AdminApi } from "./api.ts"
+import { AdminApi } from "./adminApi.ts"
 
 export class AdminClient extends Context.Service<AdminClient, HttpApiClient.ForApi<typeof AdminApi>>()(
   "sluice/admin/AdminClient"

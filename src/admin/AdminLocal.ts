@@ -7,8 +7,8 @@ import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { layerEdge } from "../http/edge.ts"
 import { AdminClient, makeAdminClient } from "./AdminClient.ts"
-import { AdminAccess, AdminApi } from "./api.ts"
-import { layerAdminHandlers } from "./http.ts"
+import { AdminAccess, AdminApi } from "./adminApi.ts"
+import { layerAdminHandlers } from "./adminHttp.ts"
 import { OperatorSessions } from "./OperatorSessions.ts"
 
 /** In process no credential is asked for. */

@@ -7,7 +7,7 @@ import { knownFormats } from "../common/formats.ts"
 import { version } from "../common/version.ts"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
-import { internals } from "../engine/shell/internals.ts"
+import { internals } from "../engine/shell/partition/internals.ts"
 import { Membership } from "../postgres/cluster/Membership.ts"
 
 /** No node has this name, or there is no cluster. */

@@ -1,6 +1,6 @@
 /**
  * Deletes an organization for good (docs/platform.md, 2.9): its keys at once, then what it has decided on (accounts, senders, emails, endpoints), the key of its contents, and
- * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineWhenNeeded`, `SqlClient`,
+ * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineOnDemand`, `SqlClient`,
  * `Subscriptions` and `AdminActs`; cancels at the `BillingProvider`, and forgets keys of contents and captured mails of this process, where it has any.
  */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
@@ -9,16 +9,16 @@ import { BillingProvider, type BillingUnavailable, Subscriptions } from "../bill
 import type { Engine } from "../engine/Engine.ts"
 import { type AskError, isAnAskError, PartitionUnavailable } from "../engine/errors.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
-import { eraseParked } from "../engine/operator/parked.ts"
-import { internals } from "../engine/shell/internals.ts"
+import { eraseParked } from "../engine/operator/parkedRecords.ts"
+import { internals } from "../engine/shell/partition/internals.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
-import { type EngineNotStarted, EngineWhenNeeded } from "../platform/lazyEngine.ts"
+import { type EngineNotStarted, EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { type Deleted, type NameDiffers, type OrganizationNotFound, Organizations } from "../platform/Organizations.ts"
-import { SendAccount, SendEmail, SendSender, senderKey, senderName } from "../send/actors/index.ts"
-import { ContentKeys } from "../send/contents/ContentKeys.ts"
-import type { ContentsUnavailable } from "../send/contents/MessageContents.ts"
+import { SendAccount, SendEmail, SendSender, senderKey, senderName } from "../send/account/actors/index.ts"
+import { ContentKeys } from "../send/emails/contents/ContentKeys.ts"
+import type { ContentsUnavailable } from "../send/emails/contents/MessageContents.ts"
+import { CaptureMailbox } from "../send/handoff/CaptureMailbox.ts"
 import type { Mode } from "../send/index.ts"
-import { CaptureMailbox } from "../send/transport/CaptureMailbox.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpoint/rules.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { organizationRows } from "./organizationRows.ts"
@@ -87,7 +87,7 @@ const isRead = Effect.fnUntraced(function* (engine: Engine["Service"], organizat
 })
 
 /** Ends what the organization's actors would do by themselves. */
-const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service"]) => {
+const makeEnding = (sql: SqlClient.SqlClient, started: EngineOnDemand["Service"]) => {
   const endpoints = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string) {
     const { endpointIds } = yield* engine.ask(WebhookEndpoints, { organization }, { _tag: "List" as const })
     yield* Effect.forEach(
@@ -187,7 +187,7 @@ const make = Effect.gen(function* () {
   const acts = yield* AdminActs
   const contentKeys = yield* Effect.serviceOption(ContentKeys)
   const mailbox = yield* Effect.serviceOption(CaptureMailbox)
-  const end = makeEnding(sql, yield* EngineWhenNeeded)
+  const end = makeEnding(sql, yield* EngineOnDemand)
   const endBilling = yield* billingEnding
   const rows = organizationRows(sql)
 

@@ -4,7 +4,6 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import type { CursorsUnavailable, ParkedRecord } from "../engine/Cursors.ts"
 import { Engine, type EngineRefused } from "../engine/Engine.ts"
 import { atOwner } from "../engine/operator/atOwner.ts"
 import {
@@ -16,8 +15,9 @@ import {
   reactorNamed,
   retryParked,
   showParkedRecords
-} from "../engine/operator/parked.ts"
-import { internals } from "../engine/shell/internals.ts"
+} from "../engine/operator/parkedRecords.ts"
+import type { CursorsUnavailable, ParkedRecord } from "../engine/ports/Cursors.ts"
+import { internals } from "../engine/shell/partition/internals.ts"
 import { AdminActs } from "./AdminActs.ts"
 
 /** There is no such record or reactor, or no engine runs. */
@@ -29,7 +29,7 @@ export class ParkedUnavailable extends Data.TaggedError("ParkedUnavailable")<{ r
 type Failure = NothingParked | ParkedUnavailable
 
 /** Where a record stands in its organization's log. */
-export interface Place {
+export interface RecordPosition {
   readonly sequence: number
   readonly index: number
 }
@@ -74,7 +74,7 @@ export class ParkedRecords extends Context.Service<
     readonly dismiss: (
       organization: string,
       reactor: string | undefined,
-      place: Place
+      place: RecordPosition
     ) => Effect.Effect<{ readonly reactor: string; readonly left: number }, Failure>
   }
 >()("sluice/admin/ParkedRecords") {
@@ -95,7 +95,7 @@ export class ParkedRecords extends Context.Service<
               through: placeOf(records[records.length - 1]!)
             })
         })
-      const dismissHere = (organization: string, reactor: string, place: Place) =>
+      const dismissHere = (organization: string, reactor: string, place: RecordPosition) =>
         dismissParked(engine, engine.partitionOf(organization), reactor, organization, {
           record: place,
           alongside: ([record]) =>
@@ -110,7 +110,7 @@ export class ParkedRecords extends Context.Service<
         return retryHere(organization, reactor)
       })
       parts.acts.set(dismissAct, (_, asked) => {
-        const { organization, place, reactor } = asked as Asked & { readonly place: Place }
+        const { organization, place, reactor } = asked as Asked & { readonly place: RecordPosition }
         return dismissHere(organization, reactor, place)
       })
       /** Whether another process has to do it. */
@@ -157,7 +157,7 @@ export class ParkedRecords extends Context.Service<
   })
 }
 
-const placeOf = ({ index, sequence }: Place): string => `${sequence}/${index}`
+const placeOf = ({ index, sequence }: RecordPosition): string => `${sequence}/${index}`
 
 const failing = <A>(effect: Effect.Effect<A, EngineRefused | CursorsUnavailable | SqlError.SqlError | Failure>) =>
   Effect.mapError(effect, (error): Failure => {

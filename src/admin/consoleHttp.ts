@@ -10,7 +10,7 @@ import { consoleHeader, cookieText, operatorCookie } from "../platform/consoleCo
 import { Health } from "../platform/Health.ts"
 import { services } from "../platform/model.ts"
 import { AdminActs } from "./AdminActs.ts"
-import { AdminApi } from "./api.ts"
+import { AdminApi } from "./adminApi.ts"
 import { notFound, unavailable } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { OperatorSessions } from "./OperatorSessions.ts"

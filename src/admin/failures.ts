@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { databaseFailed } from "../http/databaseFailed.ts"
+import { databaseFailed } from "../http/databaseFailure.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
 

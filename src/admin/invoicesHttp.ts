@@ -6,7 +6,7 @@ import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { EnvelopeStateConflict } from "../http/wireErrors.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { AdminActs } from "./AdminActs.ts"
-import { AdminApi } from "./api.ts"
+import { AdminApi } from "./adminApi.ts"
 import { invalidCursor, notFound, repeatable, unavailable } from "./failures.ts"
 
 export const layerInvoices = HttpApiBuilder.group(

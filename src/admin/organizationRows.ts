@@ -5,9 +5,9 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { eventsTable } from "../events/table.ts"
+import { accountFactsTable } from "../send/account/operator/accountFacts.ts"
 import { emailsTable } from "../send/emails/table.ts"
 import { sendJobsTable } from "../send/handoff/tables.ts"
-import { accountFactsTable } from "../send/operator/accountFacts.ts"
 import { deliveriesTable, jobsTable, replaysTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { endpointsTable } from "../webhooks/endpoint/model.ts"
 

@@ -11,7 +11,7 @@ import { OrganizationPlans, type PlansUnavailable } from "../platform/Organizati
 import { Organizations } from "../platform/Organizations.ts"
 import { RiskSignals, riskOf, type SignUpSignal, sameDomainMillis } from "../send/index.ts"
 import { AdminActs } from "./AdminActs.ts"
-import { AdminApi } from "./api.ts"
+import { AdminApi } from "./adminApi.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { type DeletionError, OrganizationDeletion } from "./OrganizationDeletion.ts"
 

@@ -6,7 +6,7 @@ import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { AdminActs } from "./AdminActs.ts"
-import { AdminApi } from "./api.ts"
+import { AdminApi } from "./adminApi.ts"
 import { conflict, invalidCursor, notFound, unavailable, withReplayed } from "./failures.ts"
 
 export const layerSites = HttpApiBuilder.group(

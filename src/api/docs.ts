@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApi, type HttpApiGroup, HttpApiScalar } from "effect/http-api"
-import { hasAlready, makeTag, type Tag } from "../http/caching.ts"
+import { hasAlready, makeTag, type Tag } from "../http/cacheHeaders.ts"
 import type { Page } from "../http/server.ts"
 import { type Encoding, encodingFor } from "./encodings.ts"
 

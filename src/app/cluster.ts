@@ -5,7 +5,7 @@
 import { Effect, Layer, Schedule } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner } from "../engine/operator/atOwner.ts"
-import { internals } from "../engine/shell/internals.ts"
+import { internals } from "../engine/shell/partition/internals.ts"
 import type { NatsConnection } from "../nats/connection.ts"
 import * as RemoteNats from "../nats/RemoteNats.ts"
 import { clusterReplicas, isClustered } from "../nats/replicas.ts"

@@ -37,9 +37,9 @@ import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
 import { ConsoleLinks, ConsoleSessions } from "../platform/ConsoleSessions.ts"
+import { EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { Health } from "../platform/Health.ts"
 import { IdempotentRequests } from "../platform/IdempotentRequests.ts"
-import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
@@ -51,20 +51,20 @@ import { requireFormats } from "../postgres/formats.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
-import { sealedContentKeys } from "../send/contents/sealedContentKeys.ts"
-import { DomainChecks, type DomainChecksOptions } from "../send/domains/DomainChecks.ts"
-import { Domains } from "../send/domains/Domains.ts"
-import { sealedDomainKeys, sealedNextKeys } from "../send/domains/sealedKeys.ts"
+import { SuppressionList } from "../send/account/suppressions/SuppressionList.ts"
+import { Tenants } from "../send/account/tenants/Tenants.ts"
+import { AcceptEmails } from "../send/emails/AcceptEmails.ts"
+import { sealedContentKeys } from "../send/emails/contents/sealedContentKeys.ts"
 import { Emails } from "../send/emails/Emails.ts"
-import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
-import { returnPathKeys } from "../send/feedback/returnPathKeys.ts"
-import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
-import { SiteFeedback } from "../send/inbound/SiteFeedback.ts"
+import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
+import { SiteFeedback } from "../send/feedback/intake/SiteFeedback.ts"
+import { returnPathKeys } from "../send/feedback/parse/returnPathKeys.ts"
 import { accountFactsMillis, accountFactsTable, RiskSignals, SendOperator } from "../send/index.ts"
-import { Senders, type SendersOptions } from "../send/senders/Senders.ts"
-import { SuppressionList } from "../send/suppressions/SuppressionList.ts"
-import { Tenants } from "../send/tenants/Tenants.ts"
+import { Senders, type SendersOptions } from "../send/senders/addresses/Senders.ts"
+import { DomainChecks, type DomainChecksOptions } from "../send/senders/domains/DomainChecks.ts"
+import { Domains } from "../send/senders/domains/Domains.ts"
+import { sealedDomainKeys, sealedNextKeys } from "../send/senders/domains/sealedKeys.ts"
 import { layerSpeechEngine, type TalkOptions } from "../talk/engines.ts"
 import { Talk } from "../talk/Talk.ts"
 import { Inventory } from "../telco/Inventory.ts"
@@ -73,8 +73,8 @@ import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
 import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
-import * as ReplaySending from "../webhooks/replay/sending.ts"
-import * as Resealing from "../webhooks/secret/Resealing.ts"
+import * as ReplaySending from "../webhooks/replay/runReplays.ts"
+import * as Resealing from "../webhooks/secret/Resealer.ts"
 import { layerSealing, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
 import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
@@ -182,7 +182,7 @@ export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>)
     RequestRate.layer,
     SendRate.layer,
     layerSiteRate,
-    SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
+    SendOperator.layer.pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provideMerge(engine))
 
 /** Organizations, their keys, credentials, numbers and invoices. Needs the stores and `OrganizationPlans`. */
@@ -225,9 +225,9 @@ const pathProblem =
 /** Emails, as they are taken and shown. Needs `MessageContents`. */
 const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTargets }: ServiceOptions) =>
   Layer.mergeAll(
-    Sending.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }),
+    AcceptEmails.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }),
     Emails.layer,
-    FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineWhenNeeded.layer))
+    FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provide(PgClient.layerPipelined))
 
 /** Who takes payments. The pages of this server stay, for checkouts that were begun before; Stripe goes before them. */
@@ -260,7 +260,7 @@ const layerBillingServices = ({
     Layer.merge(layerCallCounts),
     Layer.merge(layerUsageKeeper),
     Layer.provideMerge(layerPayments(billing, publicUrl)),
-    Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
+    Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineOnDemand.layer)))
   )
 
 /** Senders and what belongs to them. Needs the stores, `Organizations` and what `layerDecisions` gives. */
@@ -272,7 +272,7 @@ const layerSenderServices = (options: SenderOptions) =>
     SiteFeedback.layer,
     Tenants.layer,
     DomainChecks.layerRounds
-  ).pipe(Layer.provideMerge(DomainChecks.layer(options).pipe(Layer.provide(EngineWhenNeeded.layer))))
+  ).pipe(Layer.provideMerge(DomainChecks.layer(options).pipe(Layer.provide(EngineOnDemand.layer))))
 
 /**
  * Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives.

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { type AskError, isRetryable } from "../engine/errors.ts"
 import { retryAfterMillis } from "../http/RequestState.ts"
-import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
+import { EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { BillingUnavailable } from "./errors.ts"
 import { type BillingCommand, BillingRejection, type BillingReply } from "./model.ts"
 import { BillingActor } from "./rules.ts"
@@ -22,9 +22,9 @@ export class Subscriptions extends Context.Service<
     ) => Effect.Effect<BillingReply, BillingRejection | BillingUnavailable>
   }
 >()("sluice/billing/Subscriptions") {
-  static readonly layer: Layer.Layer<Subscriptions, never, EngineWhenNeeded> = Layer.effect(
+  static readonly layer: Layer.Layer<Subscriptions, never, EngineOnDemand> = Layer.effect(
     Subscriptions,
-    Effect.map(EngineWhenNeeded, (started) =>
+    Effect.map(EngineOnDemand, (started) =>
       Subscriptions.of({
         ask: Effect.fn("Subscriptions.ask")((organization, command) =>
           started.pipe(

@@ -23,7 +23,7 @@ const commands = {
   config: async () => (await import("./config.ts")).config,
   inspect: async () => (await import("./inspect.ts")).inspect,
   cluster: async () => (await import("./cluster.ts")).cluster,
-  parked: async () => (await import("./parked.ts")).parked,
+  parked: async () => (await import("./parkedRecords.ts")).parked,
   recover: async () => (await import("./recover.ts")).recover,
   simulate: async () => (await import("./simulate.ts")).simulate
 }

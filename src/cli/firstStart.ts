@@ -2,8 +2,8 @@
 import { Console, Context, Effect, Stream } from "effect"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { Engine } from "../engine/Engine.ts"
-import { Domains } from "../send/domains/Domains.ts"
 import { modes } from "../send/index.ts"
+import { Domains } from "../send/senders/domains/Domains.ts"
 
 export const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
 

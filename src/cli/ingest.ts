@@ -6,8 +6,8 @@ import { basename, join, resolve } from "node:path"
 import { Clock, Console, Data, Effect, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
-import { maximumSources } from "../admin/api.ts"
-import { bundledSources } from "../directory/files/bundled.ts"
+import { maximumSources } from "../admin/adminApi.ts"
+import { bundledSources } from "../directory/files/bundledSources.ts"
 import { isAddress } from "../directory/files/download.ts"
 import type {
   IngestionEvent,

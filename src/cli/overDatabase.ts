@@ -16,14 +16,14 @@ import { Engine } from "../engine/Engine.ts"
 import { TestEvents } from "../events/TestEvents.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import type { NatsBootError } from "../nats/errors.ts"
-import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
+import { EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import * as AdvisoryLock from "../postgres/advisoryLock.ts"
 import { placementLock } from "../postgres/PlacementPostgres.ts"
 import { checkServer } from "../postgres/server.ts"
-import { DomainChecks } from "../send/domains/DomainChecks.ts"
-import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
+import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SendOperator } from "../send/index.ts"
+import { DomainChecks } from "../send/senders/domains/DomainChecks.ts"
 import { engineSettings } from "./admin.ts"
 
 /** A change of an organization is a decision, and the command names no log to write it to. */
@@ -69,7 +69,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     DomainChecks.layer({ nameServers: config.nameServers })
   ).pipe(
     Layer.provideMerge(
-      EngineWhenNeeded.layerLazy(
+      EngineOnDemand.layerLazy(
         unlessDecidedElsewhere(layerEngine(engineSettings(config))).pipe(
           Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),
           Layer.catchTag("PlacementRefused", () => Layer.effect(Engine, Effect.fail(new DecidedElsewhere())))

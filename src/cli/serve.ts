@@ -27,10 +27,10 @@ import { ensureDemo, findDemo } from "../platform/demo.ts"
 import type { Health } from "../platform/Health.ts"
 import { services } from "../platform/model.ts"
 import { checkServer } from "../postgres/server.ts"
+import { listenForBounces } from "../send/feedback/intake/BounceListener.ts"
+import { mailboxPages } from "../send/handoff/mailbox/mailboxPages.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
-import { listenForBounces } from "../send/inbound/BounceListener.ts"
-import { mailboxPages } from "../send/mailbox/http.ts"
-import { VerificationMail } from "../send/senders/VerificationMail.ts"
+import { VerificationMail } from "../send/senders/addresses/VerificationMail.ts"
 import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { addDemoDomain, awaitPartitions, loadBundled, ProgressIsLogged, progress, seconds } from "./firstStart.ts"
@@ -40,8 +40,8 @@ import { handOver, layerOwnDecisions, nodeName, untilOutdated, whileMoving } fro
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
 import { billingOf, mailSentence, relayOf, speechServiceOf } from "./serveOptions.ts"
-import type { Ready, Seat } from "./workers/messages.ts"
-import { superviseWorkers } from "./workers/supervising.ts"
+import type { Ready, WorkerSeat } from "./workers/messages.ts"
+import { superviseWorkers } from "./workers/superviseWorkers.ts"
 import { allMetrics, giveMetrics, isWorker, takeSeat, tellReady } from "./workers/worker.ts"
 
 /** Checks the configured servers before any embedded one is started, so that a mistake shows at once. */
@@ -86,7 +86,7 @@ const restarting = (embedded: Effect.Success<ReturnType<typeof startEmbedded>>) 
       })
 
 /** The same for a worker, for which all of this was done. */
-const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, ...seat }: Seat) {
+const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, ...seat }: WorkerSeat) {
   const config: Config = { ...given, placement: "cluster", node: name }
   const { admin, api } = addressesOf(config)
   const natsUrl = Redacted.make(seat.natsUrl)
@@ -105,7 +105,7 @@ const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, 
 })
 
 /** Opens what a start needs before there is a platform. */
-const begin = Effect.fnUntraced(function* (given: Config, seat: Seat | undefined) {
+const begin = Effect.fnUntraced(function* (given: Config, seat: WorkerSeat | undefined) {
   const startedMillis = yield* Clock.currentTimeMillis
   const prepared = yield* seat === undefined ? prepare(given) : prepareSeat(given, seat)
   const { config, named } = prepared
@@ -290,7 +290,7 @@ const tellMeaning = Effect.fnUntraced(function* (config: Config) {
   yield* progress(mailSentence(config))
 })
 
-const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat: Seat | undefined) {
+const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat: WorkerSeat | undefined) {
   const start = yield* begin(given, seat)
   const { config } = start
   const platform = yield* buildPlatform(start)

@@ -3,7 +3,7 @@ import { Redacted } from "effect"
 import { builtInCatalogue } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { type Config, mailboxWanted } from "../config/settings.ts"
-import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
+import { parseRelayAddress, relayName } from "../send/handoff/smtp/relayAddress.ts"
 
 /** The configured speech service; undefined without one. */
 export const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>

@@ -9,7 +9,7 @@ import { eventRetentionMillis } from "../events/event.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { readAddress as readPostgresAddress } from "../postgres/address.ts"
 import { readAddress } from "../send/emails/addresses.ts"
-import { parseRelayAddress } from "../send/mailer/relayAddress.ts"
+import { parseRelayAddress } from "../send/handoff/smtp/relayAddress.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
 

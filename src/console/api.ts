@@ -3,7 +3,7 @@
  * deadline, and the header without which the session's cookie does not count.
  */
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import type { AdminApi } from "../admin/api.ts"
+import type { AdminApi } from "../admin/adminApi.ts"
 import type { SluiceApi } from "../api/SluiceApi.ts"
 import { sessionEnded } from "./session.ts"
 
@@ -35,7 +35,7 @@ type Payload<M extends Method, P extends string> =
         : undefined
     : undefined
 
-export interface Given<M extends Method, P extends string> {
+export interface CallInput<M extends Method, P extends string> {
   /** What stands for `:name` in the path. */
   readonly params?: Readonly<Record<string, string | number>>
   readonly query?: Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>
@@ -62,7 +62,7 @@ export const consoleHeaders: Readonly<Record<string, string>> = { "x-sluice-cons
 
 const addressOf = (
   path: string,
-  { params = {}, query = {} }: Pick<Given<"GET", PathOf<"GET">>, "params" | "query">
+  { params = {}, query = {} }: Pick<CallInput<"GET", PathOf<"GET">>, "params" | "query">
 ): string => {
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name] ?? "")))
   const search = new URLSearchParams()
@@ -93,7 +93,7 @@ const errorOf = (status: number, text: string): ApiError => {
   return new ApiError(status, code, message === `http_${status}` ? `The server answered ${status}.` : message)
 }
 
-const send = async (method: Method, path: string, given: Given<Method, never>): Promise<string> => {
+const send = async (method: Method, path: string, given: CallInput<Method, never>): Promise<string> => {
   const init: RequestInit = {
     method,
     headers: given.body === undefined ? consoleHeaders : { ...consoleHeaders, "content-type": "application/json" },
@@ -123,20 +123,22 @@ const send = async (method: Method, path: string, given: Given<Method, never>): 
 export const ask = async <M extends Method, const P extends PathOf<M>>(
   method: M,
   path: P,
-  given: Given<M, P> = {}
+  given: CallInput<M, P> = {}
 ): Promise<Answer<M, P>> => {
-  const text = await send(method, path, given as unknown as Given<Method, never>)
+  const text = await send(method, path, given as unknown as CallInput<Method, never>)
   // The platform answers as its API describes.
   return (text === "" ? undefined : JSON.parse(text)) as Answer<M, P>
 }
 
-export const get = <const P extends PathOf<"GET">>(path: P, given: Given<"GET", P> = {}): Promise<Answer<"GET", P>> =>
-  ask("GET", path, given)
+export const get = <const P extends PathOf<"GET">>(
+  path: P,
+  given: CallInput<"GET", P> = {}
+): Promise<Answer<"GET", P>> => ask("GET", path, given)
 
 /** A key by which a repeat of the same request is known. */
 export const post = <const P extends PathOf<"POST">>(
   path: P,
-  given: Given<"POST", P> = {}
+  given: CallInput<"POST", P> = {}
 ): Promise<Answer<"POST", P>> => ask("POST", path, given)
 
 /** Answers an error in words. */

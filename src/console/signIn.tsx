@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { get, post } from "./api.ts"
-import { useAct } from "./loading.ts"
 import { isOperatorConsole, operator, session, signInReason } from "./session.ts"
 import { Command, Fault, Field } from "./ui/basics.tsx"
+import { useAct } from "./usePages.ts"
 
 const open = async (key: string): Promise<void> => {
   signInReason.value = ""

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Queue, Redacted, Semaphore, Stream } from "effe
 import { SqlClient, type SqlError } from "effect/sql"
 import { Worker } from "effect/workers"
 import { type Admission, admitUsual } from "./admission.ts"
-import { bundledSources } from "./files/bundled.ts"
+import { bundledSources } from "./files/bundledSources.ts"
 import { sourceName } from "./files/download.ts"
 import { layer as readersLayer } from "./files/read.ts"
 import { type IngestionEvent, IngestionProgress, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"

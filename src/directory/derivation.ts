@@ -15,7 +15,7 @@ export interface ListedCarrier {
 }
 
 /** The input of the derivation. The codes are sorted by NPA, then NXX. */
-export interface Given {
+export interface DerivationInput {
   readonly strings: ReadonlyArray<string>
   readonly codes: CodeColumns
   /** NPA of each code. */
@@ -83,7 +83,7 @@ const majorityCountry = (counts: ReadonlyArray<number>): number => {
 }
 
 /** The area codes of the records. An area code that only the NPA report knows does not count. */
-export const deriveAreaCodes = ({ codes, locations, npas, strings }: Given): AreaCodeColumns => {
+export const deriveAreaCodes = ({ codes, locations, npas, strings }: DerivationInput): AreaCodeColumns => {
   const starts: Array<number> = []
   for (let code = 0; code < npas.length; code++) if (code === 0 || npas[code] !== npas[code - 1]) starts.push(code)
   const areaCodes = {
@@ -108,7 +108,7 @@ export const deriveAreaCodes = ({ codes, locations, npas, strings }: Given): Are
 }
 
 /** Carriers of the records and of the list, as numbers of their OCNs, ordered by OCN; `MULT` is none. */
-const carrierOcns = ({ codes, listed, numberOf, strings }: Given): Uint32Array => {
+const carrierOcns = ({ codes, listed, numberOf, strings }: DerivationInput): Uint32Array => {
   const isCarrier = new Uint8Array(strings.length)
   for (const ocn of listed.keys()) isCarrier[ocn] = 1
   for (let code = 0; code < codes.ocn.length; code++) isCarrier[codes.ocn[code]!] = 1
@@ -120,7 +120,7 @@ const carrierOcns = ({ codes, listed, numberOf, strings }: Given): Uint32Array =
 }
 
 /** Rows of `codes` by carrier: those of carrier `c` are `rows[first[c]]` up to `rows[first[c + 1]]`. */
-const rowsByCarrier = ({ codes, strings }: Given, ocns: Uint32Array) => {
+const rowsByCarrier = ({ codes, strings }: DerivationInput, ocns: Uint32Array) => {
   const carrierOfOcn = new Int32Array(strings.length).fill(-1)
   for (let carrier = 0; carrier < ocns.length; carrier++) carrierOfOcn[ocns[carrier]!] = carrier
   const first = new Uint32Array(ocns.length + 1)
@@ -139,7 +139,7 @@ const rowsByCarrier = ({ codes, strings }: Given, ocns: Uint32Array) => {
 }
 
 /** The carriers: every OCN of the records and of the list, with names, state and exchanges. */
-export function* deriveCarriers(given: Given): Generator<void, CarrierColumns> {
+export function* deriveCarriers(given: DerivationInput): Generator<void, CarrierColumns> {
   const { codes, listed, locations, npas, strings } = given
   const ocns = carrierOcns(given)
   const { first, rows } = rowsByCarrier(given, ocns)
@@ -191,7 +191,7 @@ export function* deriveCarriers(given: Given): Generator<void, CarrierColumns> {
 }
 
 /** Counts over all records (docs/directory.md, 3.5). */
-export const deriveCounts = ({ codes, strings }: Given, areaCodes: AreaCodeColumns): DirectoryCounts => {
+export const deriveCounts = ({ codes, strings }: DerivationInput, areaCodes: AreaCodeColumns): DirectoryCounts => {
   const byCountry = countries.map(() => 0)
   const byStatus = exchangeStatuses.map(() => 0)
   const states = makeBallot(strings)

@@ -16,7 +16,7 @@ export {
 export { Directory, type DirectoryRecords, type DirectorySnapshot, DirectoryUnavailable } from "./Directory.ts"
 export type { DirectoryIndex } from "./DirectoryIndex.ts"
 export type { EncodedAnswers } from "./EncodedAnswers.ts"
-export { type BundledSource, bundledSources } from "./files/bundled.ts"
+export { type BundledSource, bundledSources } from "./files/bundledSources.ts"
 export { splitCsv } from "./files/csv.ts"
 export { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
 export { type Limits, listedMalformedLimit, malformedShareLimit, SourceLimits } from "./files/limits.ts"

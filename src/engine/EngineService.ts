@@ -5,13 +5,13 @@ import { Context, type Effect, type Exit, type Stream } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import type { Target } from "./address.ts"
 import type { AskError, EngineRefused, OnceError, PartitionStopped } from "./errors.ts"
-import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./following.ts"
+import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./followTypes.ts"
 import type { Lane } from "./Lane.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
 import type { ActorInspection, InspectedFrame, PartitionInspection, PartitionSummary } from "./operator/inspect.ts"
 import type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
-import type { Status } from "./parts.ts"
 import type { FactOf } from "./Reactor.ts"
+import type { Status } from "./shell/partition/EngineContext.ts"
 
 /**
  * The engine: asks actors and lanes, reads their states, follows them. `Engine.layerMemory` and `Durable.layer` make it.

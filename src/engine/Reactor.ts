@@ -6,8 +6,8 @@
  */
 import { Effect } from "effect"
 import type { Actor } from "./Actor.ts"
-import { ReactorTransaction } from "./Cursors.ts"
-import { adaptive, immediate, type Pace } from "./pace.ts"
+import { ReactorTransaction } from "./ports/Cursors.ts"
+import { adaptive, immediate, type Pace } from "./reactorPace.ts"
 import type { EventRecord, FactRecord, LogRecord } from "./records.ts"
 
 export { adaptive, immediate, type Pace }

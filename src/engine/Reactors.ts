@@ -5,14 +5,14 @@
 import { Effect } from "effect"
 import type { Actor } from "./Actor.ts"
 import type { Target } from "./address.ts"
-import { type CursorsUnavailable, ReactorTransaction } from "./Cursors.ts"
 import { Engine, type EngineRefused } from "./Engine.ts"
-import type { JournalUnavailable } from "./Journal.ts"
 import { type RebuildOptions, type Rebuilt, rebuildReactor } from "./operator/rebuild.ts"
+import { type CursorsUnavailable, ReactorTransaction } from "./ports/Cursors.ts"
+import type { JournalUnavailable } from "./ports/Journal.ts"
 import type { FactOf, Reactor } from "./Reactor.ts"
 import type { LogRecord } from "./records.ts"
-import { internals } from "./shell/internals.ts"
-import type { Partition } from "./shell/Partition.ts"
+import { internals } from "./shell/partition/internals.ts"
+import type { Partition } from "./shell/partition/Partition.ts"
 
 export type { RebuildOptions, Rebuilt }
 

@@ -12,7 +12,7 @@
 import { hash } from "node:crypto"
 import { Data } from "effect"
 import type { PublicEvent } from "./Actor.ts"
-import { emptyLogHash } from "./Checkpoints.ts"
+import { emptyLogHash } from "./ports/Checkpoints.ts"
 
 /** The version of frames that say nothing that version 1 cannot say. */
 export const frameVersion = 1

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto"
 import { Schema } from "effect"
 import type { AnyActor } from "./Actor.ts"
-import type { KeyGuard, KnownAnswer, Remembrance } from "./core/guard.ts"
+import type { KeyGuard, KnownAnswer, Remembrance } from "./core/keys/KeyGuard.ts"
 import { CommandInvalid, IdempotencyConflict, ReplyTooLarge } from "./errors.ts"
 import { makeInternal } from "./internalActor.ts"
 import {

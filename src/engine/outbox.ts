@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import type { ActorAddress } from "./address.ts"
-import type { Guard, KnownAnswer } from "./core/guard.ts"
+import type { Guard, KnownAnswer } from "./core/keys/KeyGuard.ts"
 import type { FrameMessage } from "./frame.ts"
 import { makeInternal } from "./internalActor.ts"
 

@@ -5,7 +5,7 @@
 
 import type { PublicEvent } from "./Actor.ts"
 import { formatAddress } from "./address.ts"
-import type { Registry } from "./core/actors.ts"
+import type { Registry } from "./core/actors/Organization.ts"
 import { describe } from "./describe.ts"
 import { type Frame, FrameInvalid } from "./frame.ts"
 import { eventId } from "./ids.ts"

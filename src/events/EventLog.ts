@@ -7,7 +7,7 @@ import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from 
 import { SqlClient, type SqlError } from "effect/sql"
 import { InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
-import { deferred } from "../postgres/deferred.ts"
+import { deferred } from "../postgres/deferredStatements.ts"
 import { unnest } from "../postgres/unnest.ts"
 import { EventWakeups } from "./EventWakeups.ts"
 import { type Event, EventId, eventRetentionMillis } from "./event.ts"

@@ -3,7 +3,7 @@
  * otherwise wait for readers that never leave. Needs no service.
  */
 import { Context, Data, Deferred, Effect, Layer, type Scope } from "effect"
-import { makePlacesAtOnce } from "../common/places.ts"
+import { makeRefusingBulkhead } from "../common/Bulkhead.ts"
 
 /** Streams of one organization on one node at once. */
 export const maximumStreamsPerOrganization = 20
@@ -36,7 +36,7 @@ export class EventStreams extends Context.Service<
 
 const make = Effect.gen(function* () {
   const stopped = yield* Deferred.make<void>()
-  const take = makePlacesAtOnce({ total: maximumStreams, ofOrganization: maximumStreamsPerOrganization })
+  const take = makeRefusingBulkhead({ total: maximumStreams, ofOrganization: maximumStreamsPerOrganization })
   return EventStreams.of({
     open: Effect.fn("EventStreams.open")((organization) =>
       Effect.mapError(

@@ -7,7 +7,7 @@ import { Context, Data, Effect, Layer, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import type { Engine } from "../engine/Engine.ts"
 import { type AskError, isRetryable } from "../engine/errors.ts"
-import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
+import { EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { type CataloguedType, catalogue, publicEvent } from "./catalogue.ts"
 import { testEventsKind } from "./event.ts"
 
@@ -45,9 +45,9 @@ export class TestEvents extends Context.Service<
   }
 >()("sluice/events/TestEvents") {
   /** On an engine that may have to be started first. */
-  static readonly layerWhenNeeded: Layer.Layer<TestEvents, never, EngineWhenNeeded> = Layer.effect(
+  static readonly layerWhenNeeded: Layer.Layer<TestEvents, never, EngineOnDemand> = Layer.effect(
     TestEvents,
-    Effect.map(EngineWhenNeeded, (started) =>
+    Effect.map(EngineOnDemand, (started) =>
       TestEvents.of({
         trigger: Effect.fn("TestEvents.trigger")((organization, type, endpointId = "") =>
           Effect.mapError(started, ({ message }) => new TestEventNotStored({ message })).pipe(
@@ -69,6 +69,6 @@ export class TestEvents extends Context.Service<
   )
 
   static readonly layer: Layer.Layer<TestEvents, never, Engine> = TestEvents.layerWhenNeeded.pipe(
-    Layer.provide(EngineWhenNeeded.layer)
+    Layer.provide(EngineOnDemand.layer)
   )
 }

@@ -7,21 +7,24 @@ import { randomUUID } from "node:crypto"
 import { Context, Effect, type Exit } from "effect"
 
 /** A request that was counted. Whoever counts decides more than this, which is not looked at here. */
-export interface Counted {
+export interface RateDecision {
   readonly allowed: boolean
 }
 
 /** The result of counting a request: a decision, undefined when it passes uncounted, or an Effect that waits for it. */
-export type Taken<Decision extends Counted = Counted> = Decision | undefined | Effect.Effect<Decision | undefined>
+export type RateResult<Decision extends RateDecision = RateDecision> =
+  | Decision
+  | undefined
+  | Effect.Effect<Decision | undefined>
 
 /**
  * What the fast lane has done for a request that it could not answer after all. The general path goes on from there, so
  * that nothing is counted or done twice.
  */
-export interface Begun<Principal = unknown, Decision extends Counted = Counted> {
+export interface FastLaneProgress<Principal = unknown, Decision extends RateDecision = RateDecision> {
   readonly startedNanos: bigint
   readonly principal: Principal
-  readonly taken: Taken<Decision>
+  readonly taken: RateResult<Decision>
   /** The handler's outcome, if it has run. */
   readonly outcome: Exit.Exit<unknown, unknown> | undefined
 }
@@ -34,7 +37,7 @@ export interface RequestStateShape {
   /** The body's bytes, where the fast lane has read them. */
   body: Uint8Array | undefined
   /** Undefined for a request that took the general path from its beginning. */
-  begun: Begun | undefined
+  begun: FastLaneProgress | undefined
 }
 
 export class RequestState extends Context.Service<RequestState, RequestStateShape>()("sluice/http/RequestState") {}

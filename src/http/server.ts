@@ -10,12 +10,12 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServer, UrlParams } from "effect/http"
 import { type HttpApi, HttpApiBuilder, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
-import { type Draining, watchConnections } from "./draining.ts"
+import { type ConnectionDrain, watchConnections } from "./drainConnections.ts"
 import { type EdgeOptions, layerEdge } from "./edge.ts"
 import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened } from "./errors.ts"
-import { FrontedServer } from "./fast/Front.ts"
+import { FrontedServer } from "./fast/FrontedServer.ts"
 import { layerFastLane } from "./fast/layer.ts"
-import { builtWithKeys } from "./lean.ts"
+import { builtWithKeys } from "./smallContext.ts"
 
 /** Largest block of request headers, the request line included. */
 const maximumHeaderBytes = 16_384
@@ -179,7 +179,7 @@ export const layerServer = <Id extends string, Groups extends HttpApiGroup.Const
 }
 
 /** Ends the connections in order before the server stops. */
-const layerDrain = (connections: Draining) =>
+const layerDrain = (connections: ConnectionDrain) =>
   Layer.effectDiscard(
     Effect.andThen(
       HttpServer.HttpServer,

@@ -4,7 +4,7 @@
  * latest use. Time set back grants nothing.
  */
 import { InvalidArgument } from "./errors.ts"
-import { assertNow, type Outcome } from "./rules.ts"
+import { assertNow, type LimitOutcome } from "./rules.ts"
 import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
 
 /** Longest value, in UTF-16 code units: longer than any domain. See {@link DistinctWindowRule.take}. */
@@ -135,7 +135,7 @@ export const peek = (
   const over = fresh.slice(Math.max(0, limit - livingCount))
   if (livingCount + fresh.length <= limit || fresh.length === 0)
     return { ...windowDecision("allowed", fresh.length, limit, livingCount, now, now), fresh, over: [] }
-  const outcome: Outcome = asked.size > limit ? "cost_above_limit" : "limited"
+  const outcome: LimitOutcome = asked.size > limit ? "cost_above_limit" : "limited"
   let resetsAt = time + windowMillis
   if (outcome === "limited") {
     // The request's own values are needed at any time, so only the others make room by leaving.

@@ -30,10 +30,10 @@ export {
   type Decision,
   type Limit,
   type LimitedDecision,
+  type LimitOutcome,
   maximumLimit,
   maximumWindowMillis,
   minuteMillis,
-  type Outcome,
   type Receipt,
   type UnlimitedDecision,
   type WindowState

@@ -4,7 +4,7 @@
  * which few changes copy, and the newest entries in a short one, which each of them does. One state can be judged under several windows. Time set
  * back grants nothing: an entry is never older than the one before it.
  */
-import { assertCost, assertNow, type Outcome } from "./rules.ts"
+import { assertCost, assertNow, type LimitOutcome } from "./rules.ts"
 import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
 
 /** Entries one after the other. */
@@ -203,7 +203,7 @@ export const peek = (state: RollingState, cap: RollingCap, cost: number, now: nu
   const time = timeOf(state, now)
   const before = usedAt(state, windowMillis, time)
   if (before + cost <= limit) return windowDecision("allowed", cost, limit, before, now, now)
-  const outcome: Outcome = cost > limit ? "cost_above_limit" : "limited"
+  const outcome: LimitOutcome = cost > limit ? "cost_above_limit" : "limited"
   const resetsAt =
     outcome === "cost_above_limit" ? time + windowMillis : freedAt(state, windowMillis, before + cost - limit, time)
   return windowDecision(outcome, cost, limit, before, resetsAt, now)

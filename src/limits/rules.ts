@@ -39,12 +39,12 @@ export const initial: WindowState = { endMillis: 0, used: 0 }
  * - `cost_above_limit`: dearer than the whole limit; passes in no window
  * - `full`: the limiter has no room to count another key (never from the pure rule) See {@link FixedWindow.take}.
  */
-export type Outcome = "allowed" | "limited" | "cost_above_limit" | "full"
+export type LimitOutcome = "allowed" | "limited" | "cost_above_limit" | "full"
 
 interface DecisionBase {
   /** Whether the request may proceed. Only then was its cost counted. */
   readonly allowed: boolean
-  readonly outcome: Outcome
+  readonly outcome: LimitOutcome
   /** What the request costs. */
   readonly cost: number
   /** Unix seconds at which the window ends. */
@@ -182,7 +182,7 @@ export const assertWindow = (windowMillis: number): void => {
  * console.log(FixedWindow.judge(59, 60, 1), FixedWindow.judge(60, 60, 1), FixedWindow.judge(0, 60, 61)) // allowed limited cost_above_limit
  * ```
  */
-export const judge = (used: number, limit: Limit, cost: number): Outcome => {
+export const judge = (used: number, limit: Limit, cost: number): LimitOutcome => {
   if (limit === "unlimited" || used + cost <= limit) return "allowed"
   return cost > limit ? "cost_above_limit" : "limited"
 }
@@ -227,7 +227,7 @@ export const refundable = (used: number, endMillis: number, receipt: Receipt): n
  * ```
  */
 export const decision = (
-  outcome: Outcome,
+  outcome: LimitOutcome,
   limit: Limit,
   cost: number,
   used: number,

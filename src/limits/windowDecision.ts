@@ -3,13 +3,13 @@
  * exactly when a refused request would pass. Pure.
  */
 import { InvalidArgument } from "./errors.ts"
-import type { Outcome } from "./rules.ts"
+import type { LimitOutcome } from "./rules.ts"
 
 /** The answer to a request under a limit. See {@link RollingWindowRule.take}. */
 export interface WindowDecision {
   /** Whether the request may proceed. Only then was it counted. */
   readonly allowed: boolean
-  readonly outcome: Outcome
+  readonly outcome: LimitOutcome
   /** What the request costs, in the window's units. */
   readonly cost: number
   /** Units that the window takes; `"unlimited"` for a quota without one. */
@@ -27,7 +27,7 @@ export interface WindowDecision {
 
 /** Words the answer. `used` is the count after the decision. */
 export const windowDecision = (
-  outcome: Outcome,
+  outcome: LimitOutcome,
   cost: number,
   limit: number | "unlimited",
   used: number,

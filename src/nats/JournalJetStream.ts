@@ -5,6 +5,7 @@
  */
 import { type NatsConnection as Client, headers, type Msg } from "@nats-io/transport-node"
 import { Clock, Duration, Effect, Layer, type Scope, Stream } from "effect"
+import { maximumFrameBytes } from "../engine/limits.ts"
 import {
   Journal,
   JournalGap,
@@ -14,8 +15,7 @@ import {
   type LogState,
   type PublishAnswer,
   type StoredFrame
-} from "../engine/Journal.ts"
-import { maximumFrameBytes } from "../engine/limits.ts"
+} from "../engine/ports/Journal.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Api from "./jetStreamApi.ts"
 import { awaitLeader } from "./leader.ts"

@@ -4,7 +4,7 @@
  */
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Duration, Effect, FiberSet, Layer, type Scope } from "effect"
-import { Remote, type RemoteKind, RemoteUnavailable } from "../engine/Remote.ts"
+import { Remote, type RemoteKind, RemoteUnavailable } from "../engine/ports/Remote.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Requests from "./requests.ts"
 

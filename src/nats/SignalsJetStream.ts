@@ -6,7 +6,7 @@
 import { type NatsConnection as Client, headers } from "@nats-io/transport-node"
 import { Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"
 import { isSubjectToken } from "../engine/address.ts"
-import { maximumSignalBytes, type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
+import { maximumSignalBytes, type Signal, Signals, SignalsUnavailable } from "../engine/ports/Signals.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Api from "./jetStreamApi.ts"
 import * as OrderedReader from "./orderedReader.ts"

@@ -3,7 +3,7 @@
  * leads it, and then says "no responders" for some milliseconds; under load, or while it elects, for longer.
  */
 import { Duration, Effect, Schedule } from "effect"
-import { JournalUnavailable, type Log, type PublishAnswer } from "../engine/Journal.ts"
+import { JournalUnavailable, type Log, type PublishAnswer } from "../engine/ports/Journal.ts"
 import { apiTimeoutMillis } from "./jetStreamApi.ts"
 
 /** Longer than a cluster takes to elect a leader where the old one was killed. */

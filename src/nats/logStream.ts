@@ -3,7 +3,7 @@
  * operator when an existing stream offers less. Needs `JetStreamApi`.
  */
 import { Effect } from "effect"
-import { JournalRefused, JournalUnavailable } from "../engine/Journal.ts"
+import { JournalRefused, JournalUnavailable } from "../engine/ports/Journal.ts"
 import {
   type ApiRefused,
   errorCodes,

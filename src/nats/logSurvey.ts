@@ -4,7 +4,7 @@
  * Needs `Requests`.
  */
 import { Effect, Option, Schema } from "effect"
-import { JournalRefused, JournalUnavailable, type LogFound } from "../engine/Journal.ts"
+import { JournalRefused, JournalUnavailable, type LogFound } from "../engine/ports/Journal.ts"
 import { errorCodes, type JetStreamApi, type StreamInfo } from "./jetStreamApi.ts"
 import { defaultMaximumBytes, deploymentOf, type LogStreamOptions, platformNames, streamNameOf } from "./logStream.ts"
 import type { Requests } from "./requests.ts"

@@ -3,7 +3,7 @@
  * "surely not stored" only when it says so itself: `Full` and `TooLarge` do, `Refused` leaves it open. Pure.
  */
 import type { Msg } from "@nats-io/transport-node"
-import type { PublishAnswer } from "../engine/Journal.ts"
+import type { PublishAnswer } from "../engine/ports/Journal.ts"
 import { errorCodes } from "./jetStreamApi.ts"
 
 interface Acknowledgement {

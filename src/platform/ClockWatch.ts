@@ -5,7 +5,7 @@
  */
 import { Effect, Layer, Metric, Ref } from "effect"
 import { SqlClient } from "effect/sql"
-import { ClockGuard } from "../engine/ClockGuard.ts"
+import { ClockGuard } from "../engine/ports/ClockGuard.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { serverTime } from "../nats/serverTime.ts"
 

@@ -8,7 +8,7 @@
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import type { Sealed } from "../common/secretsKeys.ts"
-import { steadily } from "../common/steadily.ts"
+import { superviseLoop } from "../common/superviseLoop.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
 import type { Owner } from "./model.ts"
 
@@ -169,7 +169,7 @@ const make = Effect.gen(function* () {
     yield* Effect.sleep(Duration.millis(sweepIntervalMillis))
   })
   yield* Effect.forkScoped(
-    steadily(sweep, { failed: "Old idempotency keys could not be removed", retryMillis: sweepIntervalMillis })
+    superviseLoop(sweep, { failed: "Old idempotency keys could not be removed", retryMillis: sweepIntervalMillis })
   )
 
   return IdempotentRequests.of({ once })

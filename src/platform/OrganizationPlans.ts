@@ -6,7 +6,7 @@ import { Context, Data, Effect, Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
 import type { AskError } from "../engine/errors.ts"
 import { isRetryable } from "../engine/errors.ts"
-import { EngineWhenNeeded } from "./lazyEngine.ts"
+import { EngineOnDemand } from "./EngineOnDemand.ts"
 import type { PlatformPlan, SendPlan } from "./model.ts"
 import { OrganizationActor, type OrganizationLimits, type OrganizationState } from "./OrganizationActor.ts"
 
@@ -29,15 +29,15 @@ export class OrganizationPlans extends Context.Service<
   }
 >()("sluice/platform/OrganizationPlans") {
   /** On an engine that may have to be started first. */
-  static readonly layerWhenNeeded: Layer.Layer<OrganizationPlans, never, EngineWhenNeeded> = Layer.effect(
+  static readonly layerWhenNeeded: Layer.Layer<OrganizationPlans, never, EngineOnDemand> = Layer.effect(
     OrganizationPlans,
-    Effect.map(EngineWhenNeeded, (started) =>
+    Effect.map(EngineOnDemand, (started) =>
       make(Effect.mapError(started, ({ message }) => new PlansUnavailable({ message })))
     )
   )
 
   static readonly layer: Layer.Layer<OrganizationPlans, never, Engine> = OrganizationPlans.layerWhenNeeded.pipe(
-    Layer.provide(EngineWhenNeeded.layer)
+    Layer.provide(EngineOnDemand.layer)
   )
 }
 

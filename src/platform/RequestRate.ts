@@ -9,9 +9,9 @@ import { Engine } from "../engine/Engine.ts"
 import * as Lane from "../engine/Lane.ts"
 import * as Limiter from "../limits/actor.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
-import { type LaneTaken, makeLaneTake } from "./laneTake.ts"
 import { type Principal, platformPlans } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
+import { type LaneTaken, makeTakeFromLimiter } from "./takeFromLimiter.ts"
 
 /**
  * What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet; the least limit is for what people
@@ -66,7 +66,7 @@ export class RequestRate extends Context.Service<
     Effect.gen(function* () {
       const engine = yield* Engine
       const context = yield* Effect.context<never>()
-      const take = makeLaneTake(engine, requestLimiter, () => passed.updateUnsafe(1, context))
+      const take = makeTakeFromLimiter(engine, requestLimiter, () => passed.updateUnsafe(1, context))
       return RequestRate.of({
         take: ({ organizationId: organization, plan, session }) =>
           session === undefined

@@ -6,8 +6,8 @@ import { Context, Effect, Layer, Metric } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import * as Lane from "../engine/Lane.ts"
 import * as Limiter from "../limits/actor.ts"
-import { type LaneTaken, makeLaneTake } from "./laneTake.ts"
 import type { Site } from "./SiteCredentials.ts"
+import { type LaneTaken, makeTakeFromLimiter } from "./takeFromLimiter.ts"
 
 /** Requests of one site credential a minute. */
 export const siteRequestsPerMinute = 600
@@ -40,7 +40,7 @@ export const layerSiteRate: Layer.Layer<never, never, Engine> = Layer.effect(
   Effect.gen(function* () {
     const engine = yield* Engine
     const context = yield* Effect.context<never>()
-    const take = makeLaneTake(engine, siteRequestLimiter, () => passed.updateUnsafe(1, context))
+    const take = makeTakeFromLimiter(engine, siteRequestLimiter, () => passed.updateUnsafe(1, context))
     return {
       take: ({ credentialId, organizationId }) => take({ organization: organizationId, key: credentialId }, null)
     }

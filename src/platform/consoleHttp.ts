@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { baseApi } from "../http/baseApi.ts"
-import { databaseFailed } from "../http/databaseFailed.ts"
+import { databaseFailed } from "../http/databaseFailure.ts"
 import {
   EnvelopeForbidden,
   EnvelopeInvalidRequest,

@@ -11,7 +11,7 @@ export interface Hearing {
 }
 
 /** The knowledge of one key. */
-export interface Known {
+export interface KeyKnowledge {
   readonly isActiveKey: boolean
   /** Whether every change since it was looked up would have been heard, up to the last loss of the channel. */
   readonly isCurrent: boolean
@@ -26,7 +26,7 @@ export const deafLifeMillis = 5_000
  * Whether an entry may be used without a look-up. A key that PostgreSQL could be asked about is trusted for five seconds after the last moment at which it
  * was known; one that it cannot be asked about, for the grace. An unknown text never has the grace: a key may have been made of it.
  */
-export const isTrusted = (known: Known, hearing: Hearing, nowMillis: number, graceMillis: number): boolean => {
+export const isTrusted = (known: KeyKnowledge, hearing: Hearing, nowMillis: number, graceMillis: number): boolean => {
   if (hearing.isHearing) return known.isCurrent
   const age = nowMillis - known.trueAtMillis
   return age <= deafLifeMillis || (hearing.isAway && known.isActiveKey && age <= graceMillis)

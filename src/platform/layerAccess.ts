@@ -15,7 +15,13 @@ import {
   NestedUnauthorized,
   NestedUnavailable
 } from "../http/nestedErrors.ts"
-import { type Begun, RequestState, retryAfter, retryAfterMillis, type Taken } from "../http/RequestState.ts"
+import {
+  type FastLaneProgress,
+  type RateResult,
+  RequestState,
+  retryAfter,
+  retryAfterMillis
+} from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
@@ -189,7 +195,7 @@ const makeCheck =
 /** What counts the requests to each endpoint, and tells of those that it lets through. */
 const makeTake =
   <Refusal>({ calls, requestRate }: AccessServices, { service }: AccessOptions<Refusal>) =>
-  (endpoint: HttpApiEndpoint.Top): ((principal: Principal) => Taken<Decision>) => {
+  (endpoint: HttpApiEndpoint.Top): ((principal: Principal) => RateResult<Decision>) => {
     if (calls === undefined || isCountedByFacts(endpoint)) return requestRate.take
     const product = service ?? "platform"
     const tell = (principal: Principal, decision: Decision | undefined): void => {
@@ -209,7 +215,7 @@ const makeTake =
 /** What the fast lane takes of an access: the principal where nothing is to be refused or looked up. */
 const makeMark = <Refusal>(
   { authentication }: AccessServices,
-  takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => Taken<Decision>,
+  takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>,
   checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>,
   fieldsOf: (decision: Decision) => Record<string, string> | undefined
 ) =>
@@ -275,7 +281,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       // The headers carry the decision.
       return Effect.fail(refusals.rateLimited(overLimit(decision)))
     }
-    const counted = (fiber: RequestFiber, principal: Principal, taken: Taken<Decision>): Admitted =>
+    const counted = (fiber: RequestFiber, principal: Principal, taken: RateResult<Decision>): Admitted =>
       Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
         : proceed(fiber, principal, taken)
@@ -292,12 +298,14 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
      * Continues a request that the fast lane has left. If its handler has run, its outcome has the endpoint's errors,
      * as here.
      */
-    const resume = (fiber: RequestFiber, { outcome, principal, taken }: Begun<Principal, Decision>): Admitted =>
-      outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)
+    const resume = (
+      fiber: RequestFiber,
+      { outcome, principal, taken }: FastLaneProgress<Principal, Decision>
+    ): Admitted => (outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted))
     return Effect.withFiber((fiber): Admitted => {
       const { begun } = Context.getUnsafe(fiber.context, RequestState)
       // The lane took both from the mark below.
-      if (begun !== undefined) return resume(fiber, begun as Begun<Principal, Decision>)
+      if (begun !== undefined) return resume(fiber, begun as FastLaneProgress<Principal, Decision>)
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
       const key = givenKey(request.headers, query)

@@ -2,7 +2,7 @@
  * Whether a NATS store refuses what is written although it answers: its disk was full, or failed. nats-server does not take such a stream up again before it is
  * restarted, so room alone does not mend it. Pure: the time is an argument. Needs nothing.
  */
-import type { PublishAnswer } from "../engine/Journal.ts"
+import type { PublishAnswer } from "../engine/ports/Journal.ts"
 
 /** How long a store must have refused before it counts: an answer may be one of a server that stops. */
 export const countsAfterMillis = 5_000

@@ -16,7 +16,7 @@ import {
   type ExpiryRow,
   type KeysRequest,
   type TimerRow
-} from "../engine/Checkpoints.ts"
+} from "../engine/ports/Checkpoints.ts"
 import { withStatementTimeout } from "./deadlines.ts"
 import { mapSqlError, transaction } from "./transactions.ts"
 import { unnest } from "./unnest.ts"

@@ -5,7 +5,7 @@
  */
 import { Cause, Effect, Layer } from "effect"
 import { SqlClient, SqlError, Statement } from "effect/sql"
-import { emptyLogHash } from "../engine/Checkpoints.ts"
+import { emptyLogHash } from "../engine/ports/Checkpoints.ts"
 import {
   type Cursor,
   type CursorMove,
@@ -15,8 +15,8 @@ import {
   type ParkedOrganization,
   type ParkedRecord,
   ReactorTransaction
-} from "../engine/Cursors.ts"
-import { deferred, flushDeferred } from "./deferred.ts"
+} from "../engine/ports/Cursors.ts"
+import { deferred, flushDeferred } from "./deferredStatements.ts"
 import { storableText } from "./text.ts"
 import { isMissing, isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
 import { unnest } from "./unnest.ts"

@@ -11,8 +11,8 @@
  * - a caller waits without limit for a free connection (`deadlines.ts`), and the closing pool for callers that keep one (`openPool`);
  * - SQLSTATE classes 57P and 53300 are no connection errors there, and messages leave out the server's (`errors.ts`);
  * - a ROLLBACK on a lost connection becomes a defect, a statement beside an open stream of its transaction waits for ever, and a connection
- *   that comes back inside a transaction is lent again (`leased.ts`);
- * - statements of one transaction are never sent together on its pinned connection (`leased.ts`);
+ *   that comes back inside a transaction is lent again (`LeasedConnection.ts`);
+ * - statements of one transaction are never sent together on its pinned connection (`LeasedConnection.ts`);
  * - nothing tells that an idle connection was lost (`session.ts`);
  * - a text that holds a zero byte is sent, and breaks the protocol (`connection.ts`);
  * - values that cannot be sent are quoted in the error's cause (`errors.ts`);
@@ -26,7 +26,7 @@ import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "
 import { Borrowed, explaining } from "./connection.ts"
 import * as Deadlines from "./deadlines.ts"
 import { refusedStatement } from "./errors.ts"
-import { Leased } from "./leased.ts"
+import { LeasedConnection } from "./LeasedConnection.ts"
 import * as Session from "./session.ts"
 import { json } from "./unnest.ts"
 
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function* (
       }),
       "connect"
     )
-    const leased = new Leased(connection, deadlines)
+    const leased = new LeasedConnection(connection, deadlines)
     yield* Effect.addFinalizer(() =>
       Effect.andThen(leased.release, leased.isLeftOpen ? pool.invalidate(connection) : Effect.void)
     )
@@ -124,7 +124,7 @@ export const make = Effect.fnUntraced(function* (
     prepareTransactionControls: true,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     commit,
-    isTransaction: (connection) => !(connection as Leased).isLost,
+    isTransaction: (connection) => !(connection as LeasedConnection).isLost,
     spanAttributes: attributesOf(resolved.target)
   } satisfies Omit<SqlClient.SqlClient.MakeOptions, "borrower">
   const client = yield* SqlClient.make({ ...options, borrower: borrow })
@@ -182,7 +182,7 @@ const openPool = Effect.fnUntraced(function* (config: PgPool.Config) {
  * work silently.
  */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.flatMap((connection as Leased).executeRaw("COMMIT", []), (result) =>
+  Effect.flatMap((connection as LeasedConnection).executeRaw("COMMIT", []), (result) =>
     result.command === "COMMIT"
       ? Effect.void
       : Effect.fail(refusedStatement("The transaction was rolled back, because a statement in it had failed", "commit"))

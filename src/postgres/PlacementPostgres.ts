@@ -5,7 +5,7 @@
  */
 import { Clock, Duration, Effect, Exit, FiberSet, Layer, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql"
-import { Placement, PlacementRefused, PlacementUnavailable } from "../engine/Placement.ts"
+import { Placement, PlacementRefused, PlacementUnavailable } from "../engine/ports/Placement.ts"
 import * as AdvisoryLock from "./advisoryLock.ts"
 import { PgClient } from "./PgClient.ts"
 

@@ -10,7 +10,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { deferred } from "./deferred.ts"
+import { deferred } from "./deferredStatements.ts"
 import { mapSqlError } from "./transactions.ts"
 import { unnest } from "./unnest.ts"
 import {
@@ -23,7 +23,7 @@ import {
   type WorkQueue,
   WorkQueueUnavailable
 } from "./workQueueModel.ts"
-import { type Outcome, settlingIn } from "./workQueueOutcomes.ts"
+import { type JobOutcome, settlingIn } from "./workQueueOutcomes.ts"
 import { tableOf } from "./workQueueTable.ts"
 
 export {
@@ -38,7 +38,7 @@ export {
   type WorkQueue,
   WorkQueueUnavailable
 } from "./workQueueModel.ts"
-export type { Outcome }
+export type { JobOutcome }
 
 /** Most jobs, claims or outcomes in one statement; more is a defect of the caller. */
 export const maximumBatch = 5_000
@@ -135,7 +135,7 @@ const taking = (
 ): Pick<WorkQueue, "take" | "takeFrom" | "keep" | "settle" | "settling"> => {
   const table = tableOf(sql, name)
 
-  const settling = (outcomes: ReadonlyArray<Outcome>): Statement.Fragment => {
+  const settling = (outcomes: ReadonlyArray<JobOutcome>): Statement.Fragment => {
     if (outcomes.length > maximumBatch) throw tooMany(outcomes)
     return settlingIn(sql, name, outcomes)
   }

@@ -6,7 +6,7 @@
 
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { steadily } from "../common/steadily.ts"
+import { superviseLoop } from "../common/superviseLoop.ts"
 import { lockKey } from "./advisoryLock.ts"
 import { tableOf } from "./workQueueTable.ts"
 
@@ -213,6 +213,6 @@ export const layerKeeper = (tables: ReadonlyArray<KeptTable>): Layer.Layer<never
         yield* Effect.sleep(Duration.millis(keepIntervalMillis))
       })
       const options = { failed: "The days of partitioned tables could not be kept", retryMillis: keepRetryMillis }
-      yield* Effect.forkScoped(steadily(keep, options))
+      yield* Effect.forkScoped(superviseLoop(keep, options))
     })
   )

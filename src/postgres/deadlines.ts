@@ -38,7 +38,7 @@ export interface DeadlineOptions {
 }
 
 /** What an effect waits for, one thing after the other. Each call begins a new wait. */
-export interface Waiting {
+export interface WaitHandle {
   readonly connection: () => void
   /** `whenLate` runs when the answer does not come in time, to end what an interruption does not end. */
   readonly answer: (whenLate?: Effect.Effect<void>) => void
@@ -47,7 +47,7 @@ export interface Waiting {
 export interface Deadlines {
   /** Runs an effect and gives it up when it is late. The effect tells by its handle what it waits for. */
   readonly watched: <A, E, R>(
-    run: (waiting: Waiting) => Effect.Effect<A, E, R>
+    run: (waiting: WaitHandle) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SqlError.SqlError, R>
 }
 
@@ -71,7 +71,7 @@ export const make = Effect.fnUntraced(function* (
     Effect.forkScoped
   )
 
-  const watched = <A, E, R>(run: (waiting: Waiting) => Effect.Effect<A, E, R>) =>
+  const watched = <A, E, R>(run: (waiting: WaitHandle) => Effect.Effect<A, E, R>) =>
     Effect.withFiber<A, E | SqlError.SqlError, R>((parent) =>
       Effect.callback((resume) => {
         const one = new Watched(clock, options, parent.getRef(AnswerTimeout))
@@ -102,7 +102,7 @@ export const make = Effect.fnUntraced(function* (
   return { watched }
 })
 
-class Watched implements Waiting {
+class Watched implements WaitHandle {
   readonly clock: Clock.Clock
   readonly options: DeadlineOptions
   readonly answerTimeoutMillis: number

@@ -1,7 +1,7 @@
 /** Jobs of the work queue, and what can be done with them (docs/architecture.md, rule 11). Needs no service. */
 import { Data, type Effect } from "effect"
 import type { Statement } from "effect/sql"
-import type { Outcome } from "./workQueueOutcomes.ts"
+import type { JobOutcome } from "./workQueueOutcomes.ts"
 
 /** A job as it is put in. Times in milliseconds since the Unix epoch. */
 export interface NewJob {
@@ -134,7 +134,7 @@ export interface WorkQueue {
    * Records outcomes, as part of a transaction if one is open. Answers the ids of those that counted; a job that
    * somebody else has taken since, or that is gone, is not among them.
    */
-  readonly settle: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
+  readonly settle: (outcomes: ReadonlyArray<JobOutcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
   /**
    * The same as the first part of a caller's own statement, `with ${settling(outcomes)} …`, which finds the ids of those that counted in
@@ -142,7 +142,7 @@ export interface WorkQueue {
    * `from`, not in a sub-select: a statement that has waited for a row is evaluated once more, and cannot settle a second time. Throws a
    * RangeError for more than `maximumBatch`.
    */
-  readonly settling: (outcomes: ReadonlyArray<Outcome>) => Statement.Fragment
+  readonly settling: (outcomes: ReadonlyArray<JobOutcome>) => Statement.Fragment
 
   /**
    * Removes expired jobs, at most `limit`, and answers them, so that the caller can record it in the same transaction.

@@ -8,7 +8,7 @@ import { unnest } from "./unnest.ts"
 import { tableOf } from "./workQueueTable.ts"
 
 /** What became of an attempt. */
-export type Outcome = {
+export type JobOutcome = {
   readonly id: string
   readonly attempt: number
 } & (
@@ -35,7 +35,7 @@ export type Outcome = {
   | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
 )
 
-const rowOf = (outcome: Outcome) => {
+const rowOf = (outcome: JobOutcome) => {
   const { attempt, id } = outcome
   const row = {
     id,
@@ -71,7 +71,7 @@ const rowOf = (outcome: Outcome) => {
 export const settlingIn = (
   sql: SqlClient.SqlClient,
   name: string,
-  outcomes: ReadonlyArray<Outcome>
+  outcomes: ReadonlyArray<JobOutcome>
 ): Statement.Fragment => {
   const table = tableOf(sql, name)
   return sql`

@@ -5,9 +5,6 @@
 import "../common/checkedPeers.ts"
 
 export { InvalidArgument } from "../limits/errors.ts"
-export { ActorsMemory } from "./ActorsMemory.ts"
-export { type AccountOptions, Admission, type ReportOf, type SentAnswer } from "./Admission.ts"
-export type { AccountFact, AccountState, CustomLimits } from "./accountRules.ts"
 export {
   type AdmitEmail,
   bareAddress,
@@ -44,22 +41,17 @@ export {
   suppressedMask,
   suppressedOf,
   suppressionPlace
-} from "./actors/index.ts"
-export { domainKey, domainOf } from "./addresses.ts"
+} from "./account/actors/index.ts"
 export {
-  type AccountAnswer,
-  type AccountCommand,
-  type AdmissionAnswer,
-  type AdmittedEmail,
-  admission,
-  type RiskySignal,
-  riskySignals
-} from "./admissionRules.ts"
-export { type EmailContent, riskySignalsOf } from "./content/index.ts"
-export { keptContentMillis } from "./contents/limits.ts"
-export { DomainTier } from "./DomainTier.ts"
-export type { Decider } from "./decider.ts"
-export type { EngineOptions } from "./engineDecider.ts"
+  type AccountOf,
+  AccountUnavailable,
+  ActRefused,
+  accountFactsMillis,
+  accountFactsProjection,
+  accountFactsTable,
+  SendOperator
+} from "./account/operator/index.ts"
+export { keptContentMillis } from "./emails/contents/limits.ts"
 export { DecisionUnavailable, MemoryFull, SendRejected, type Unanswered } from "./errors.ts"
 export {
   type AbuseReport,
@@ -74,8 +66,30 @@ export {
   readVerp,
   type VerpTarget,
   verpOf
-} from "./feedback/index.ts"
-export { Holds } from "./Holds.ts"
+} from "./feedback/parse/index.ts"
+export { ActorsMemory } from "./library/ActorsMemory.ts"
+export { type AccountOptions, Admission, type ReportOf, type SentAnswer } from "./library/Admission.ts"
+export { DomainTier } from "./library/DomainTier.ts"
+export type { EngineOptions } from "./library/engineDecider.ts"
+export { Holds } from "./library/Holds.ts"
+export type { MemoryOptions } from "./library/keyedDecider.ts"
+export { type AcceptedEmails, PauseTriggers } from "./library/PauseTriggers.ts"
+export { type ProbationCount, ProbationWindow, type ProbationWindowOptions } from "./library/ProbationWindow.ts"
+export { TrustStage } from "./library/TrustStage.ts"
+export * as SendLimits from "./limits.ts"
+export type { AccountFact, AccountState, CustomLimits } from "./rules/account.ts"
+export {
+  type AccountAnswer,
+  type AccountCommand,
+  type AdmissionAnswer,
+  type AdmittedEmail,
+  admission,
+  type RiskySignal,
+  riskySignals
+} from "./rules/admission.ts"
+export { type EmailContent, riskySignalsOf } from "./rules/content/index.ts"
+export type { Decider } from "./rules/decider.ts"
+export { domainKey, domainOf } from "./rules/domainKey.ts"
 export {
   type CancelledPage,
   emptyPage,
@@ -89,20 +103,7 @@ export {
   pageOf,
   waiting,
   withCancelled
-} from "./holdRules.ts"
-export type { MemoryOptions } from "./keyedDecider.ts"
-export * as SendLimits from "./limits.ts"
-export {
-  type AccountOf,
-  AccountUnavailable,
-  ActRefused,
-  accountFactsMillis,
-  accountFactsProjection,
-  accountFactsTable,
-  SendOperator
-} from "./operator/index.ts"
-export { type AcceptedEmails, PauseTriggers } from "./PauseTriggers.ts"
-export { ProbationWindow, type ProbationWindowOptions, type Taken } from "./ProbationWindow.ts"
+} from "./rules/hold.ts"
 export {
   type PauseCommand,
   type PauseFact,
@@ -110,15 +111,35 @@ export {
   type PauseState,
   pauseReasons,
   pauseTriggers
-} from "./pauseRules.ts"
+} from "./rules/pause.ts"
 export {
   type CapReached,
   type ProbationCommand,
   type ProbationFact,
   type ProbationState,
   probationWindow
-} from "./probationRules.ts"
-export { retryAfterSeconds, type SendRejection, statusOf } from "./rejections.ts"
+} from "./rules/probation.ts"
+export { retryAfterSeconds, type SendRejection, statusOf } from "./rules/rejections.ts"
+export {
+  domainTier,
+  type NotVerified,
+  nextPromotion,
+  type TierCommand,
+  type TierFact,
+  type TierState,
+  type TierView
+} from "./rules/tier.ts"
+export {
+  type NotPaused,
+  nextTransition,
+  type Stage,
+  stages,
+  type TrustCommand,
+  type TrustFact,
+  type TrustState,
+  type TrustView,
+  trustStage
+} from "./rules/trust.ts"
 export {
   type DomainSignal,
   domainSignals,
@@ -130,25 +151,4 @@ export {
   type SignUpSignal,
   sameDomainMillis,
   signUpSignals
-} from "./risk/index.ts"
-export { TrustStage } from "./TrustStage.ts"
-export {
-  domainTier,
-  type NotVerified,
-  nextPromotion,
-  type TierCommand,
-  type TierFact,
-  type TierState,
-  type TierView
-} from "./tierRules.ts"
-export {
-  type NotPaused,
-  nextTransition,
-  type Stage,
-  stages,
-  type TrustCommand,
-  type TrustFact,
-  type TrustState,
-  type TrustView,
-  trustStage
-} from "./trustRules.ts"
+} from "./senders/risk/index.ts"

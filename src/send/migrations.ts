@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createDayPartitioned } from "../postgres/dayPartitions.ts"
-import { accountFactsTable } from "./operator/accountFacts.ts"
+import { accountFactsTable } from "./account/operator/accountFacts.ts"
 
 /** Facts of accounts that operators are shown (docs/platform.md, 9.9). Those of one account are in the order of (decided_at, sequence, idx). */
 export const createAccountFacts = createDayPartitioned(accountFactsTable, {

@@ -3,7 +3,7 @@
  * a checker can count it. The queue's worker makes its effects outside any transaction and may die after one.
  */
 import { Effect } from "effect"
-import { ReactorTransaction } from "../engine/Cursors.ts"
+import { ReactorTransaction } from "../engine/ports/Cursors.ts"
 import { adaptive, immediate, type Pace, type Reactor } from "../engine/Reactor.ts"
 import type { LogRecord } from "../engine/records.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"

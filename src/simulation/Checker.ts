@@ -2,8 +2,9 @@
  * The interface of a checker. It is told what happens in a simulation and reports what must not happen. One per file
  * under `checkers`; each scenario gets new ones.
  */
-import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
-import type { FactsPurged } from "../engine/following.ts"
+
+import type { FactsPurged } from "../engine/followTypes.ts"
+import type { ActorRow, CheckpointRecord } from "../engine/ports/Checkpoints.ts"
 import type { FactRecord, LogRecord } from "../engine/records.ts"
 import type { Decided, Woken } from "./Decisions.ts"
 import type { Follower } from "./followers/Follower.ts"

@@ -1,9 +1,10 @@
 /** What the simulated log and stores need of the simulation that they belong to, and of the process that uses them. */
-import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
-import type { StoredFrame } from "../engine/Journal.ts"
+
 import type { CheckpointsStore } from "../engine/memory/CheckpointsMemory.ts"
 import type { CursorsStore } from "../engine/memory/CursorsMemory.ts"
 import type { JournalStore } from "../engine/memory/JournalMemory.ts"
+import type { ActorRow, CheckpointRecord } from "../engine/ports/Checkpoints.ts"
+import type { StoredFrame } from "../engine/ports/Journal.ts"
 import type { Decided } from "./Decisions.ts"
 import type { Marks } from "./Marks.ts"
 import type { Outages } from "./Outages.ts"

@@ -3,7 +3,7 @@
  * branch of the engine's recovery is one. The engine itself has no marks; they are derived from its log messages,
  * metrics and states. Needs no service.
  */
-import { appendBranches } from "../engine/shell/append.ts"
+import { appendBranches } from "../engine/shell/partition/append.ts"
 import { operations } from "./Scenario.ts"
 
 /**

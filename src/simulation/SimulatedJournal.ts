@@ -4,6 +4,14 @@
  */
 import { Effect, Stream } from "effect"
 import {
+  adoptLog,
+  lastSequenceOf,
+  type MemoryLog,
+  ownerOf,
+  publishTo,
+  surveyLogs
+} from "../engine/memory/JournalMemory.ts"
+import {
   Journal,
   JournalGap,
   JournalUnavailable,
@@ -12,15 +20,7 @@ import {
   type PublishAnswer,
   type PublishRequest,
   type StoredFrame
-} from "../engine/Journal.ts"
-import {
-  adoptLog,
-  lastSequenceOf,
-  type MemoryLog,
-  ownerOf,
-  publishTo,
-  surveyLogs
-} from "../engine/memory/JournalMemory.ts"
+} from "../engine/ports/Journal.ts"
 import type { Decided } from "./Decisions.ts"
 import type { Host, HostedProcess } from "./Host.ts"
 

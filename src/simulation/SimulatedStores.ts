@@ -3,13 +3,13 @@
  * to it. The stores themselves are the engine's in memory; one of these ports per process.
  */
 import { Effect, Stream } from "effect"
-import { type CheckpointRecord, Checkpoints, CheckpointsUnavailable } from "../engine/Checkpoints.ts"
-import { Cursors, CursorsUnavailable } from "../engine/Cursors.ts"
 import * as CheckpointsMemory from "../engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
 import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
-import { Placement } from "../engine/Placement.ts"
-import { type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
+import { type CheckpointRecord, Checkpoints, CheckpointsUnavailable } from "../engine/ports/Checkpoints.ts"
+import { Cursors, CursorsUnavailable } from "../engine/ports/Cursors.ts"
+import { Placement } from "../engine/ports/Placement.ts"
+import { type Signal, Signals, SignalsUnavailable } from "../engine/ports/Signals.ts"
 import type { Host, HostedProcess } from "./Host.ts"
 import type { Operation } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"

@@ -6,7 +6,7 @@ import type { AnyActor } from "../engine/Actor.ts"
 import type { ActorAddress } from "../engine/address.ts"
 import { decodeFrame, type Frame, type FrameActor, type FrameRecord, hashOf } from "../engine/frame.ts"
 import { isInternalKind } from "../engine/internalActor.ts"
-import type { StoredFrame } from "../engine/Journal.ts"
+import type { StoredFrame } from "../engine/ports/Journal.ts"
 import type { Decided } from "./Decisions.ts"
 import type { SimulatedProcess } from "./World.ts"
 

@@ -5,7 +5,7 @@
 import type { Arbitrary } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import type { AnyLane } from "../engine/Lane.ts"
-import type { SignalRules } from "../engine/shell/signalFeed.ts"
+import type { SignalRules } from "../engine/shell/signals/feedSignals.ts"
 import type { Checker } from "./Checker.ts"
 import type { States } from "./rules/States.ts"
 

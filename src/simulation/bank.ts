@@ -6,7 +6,7 @@
 import { Arbitrary, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import * as Lane from "../engine/Lane.ts"
-import type { SignalRule } from "../engine/shell/signalFeed.ts"
+import type { SignalRule } from "../engine/shell/signals/feedSignals.ts"
 import { bankCheckers } from "./checkers/bank.ts"
 import { purseCheckers } from "./checkers/purses.ts"
 import { Choir, choirCommands, Singer, singerKey } from "./choir.ts"

@@ -2,12 +2,13 @@
  * The end of a scenario: all faults stop, an operator does what only an operator can, and the deployment finishes its
  * work. It does not depend on the steps that came before.
  */
-import type { ParkedRecord } from "../engine/Cursors.ts"
+
 import { isInternalKind } from "../engine/internalActor.ts"
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
 import { outboxName } from "../engine/outbox.ts"
-import { isWaiting } from "../engine/shell/parkedMessages.ts"
-import { purgeableBelow } from "../engine/shell/purge.ts"
+import type { ParkedRecord } from "../engine/ports/Cursors.ts"
+import { isWaiting } from "../engine/shell/outbox/deliverParked.ts"
+import { purgeableBelow } from "../engine/shell/stores/purge.ts"
 import type { Simulation } from "./Simulation.ts"
 
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */

@@ -3,8 +3,8 @@
  * same each time; nothing of it touches the real clock or a real event loop.
  */
 
-import { emptyLogHash } from "../engine/Checkpoints.ts"
 import { encodeClaim, FrameBuilder, hashOf, identityOf } from "../engine/frame.ts"
+import { emptyLogHash } from "../engine/ports/Checkpoints.ts"
 import type { Checker } from "./Checker.ts"
 import { engineCheckers } from "./checkers/index.ts"
 import { comeToRest, hasNothingLeft, heal, restMillis } from "./healing.ts"

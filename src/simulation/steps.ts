@@ -1,6 +1,6 @@
 /** What the steps of a scenario do to a simulation, faults of disks and clocks included. */
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
-import { purgeableBelow } from "../engine/shell/purge.ts"
+import { purgeableBelow } from "../engine/shell/stores/purge.ts"
 import { follow } from "./followers/Follower.ts"
 import { floodOf } from "./generate.ts"
 import { ensureOwner, heal } from "./healing.ts"

@@ -17,7 +17,7 @@ export class SpeechUnavailable extends Data.TaggedError("SpeechUnavailable")<{
 }> {}
 
 /** What an engine can do. */
-export interface Offer {
+export interface SpeechOffer {
   readonly voices: ReadonlyArray<Voice>
   readonly formats: ReadonlyArray<FormatId>
 }
@@ -38,7 +38,7 @@ export type AudioPart = Stream.Stream<Uint8Array, SpeechUnavailable>
 export class SpeechEngine extends Context.Service<
   SpeechEngine,
   {
-    readonly offer: Effect.Effect<Offer, SpeechUnavailable>
+    readonly offer: Effect.Effect<SpeechOffer, SpeechUnavailable>
     /** The audio's parts in order, at least one. Nothing runs before a part is read; who stops reading ends its work. */
     readonly speak: (order: SpeechOrder) => ReadonlyArray<AudioPart>
   }

@@ -3,18 +3,18 @@
  * stores the event before the audio is complete. Needs `SpeechEngine` and `Engine`.
  */
 import { Context, Data, Effect, Layer, type Scope, Sink, Stream } from "effect"
-import { makePlacesAtOnce, type NoPlace } from "../common/places.ts"
+import { type BulkheadFull, makeRefusingBulkhead } from "../common/Bulkhead.ts"
 import { Engine } from "../engine/Engine.ts"
 import type { DataOf } from "../events/index.ts"
+import { awaitEventStored, type EventNotStored } from "../platform/awaitEventStored.ts"
 import type { Owner } from "../platform/model.ts"
-import { type EventNotStored, storing } from "../platform/storing.ts"
 import { makeMp3Reader } from "./audio/mp3.ts"
 import { makeOggReader } from "./audio/ogg.ts"
 import type { AudioReader } from "./audio/reader.ts"
 import { joinWavs, type WholeWav } from "./audio/wav.ts"
 import { contentTypes, type FormatId } from "./formats.ts"
 import { makingTimeoutMillis, maximumWavBytes, silenceTimeoutMillis, speechPlaces } from "./limits.ts"
-import { type AudioPart, type Offer, SpeechEngine, type SpeechOrder, SpeechUnavailable } from "./SpeechEngine.ts"
+import { type AudioPart, SpeechEngine, type SpeechOffer, type SpeechOrder, SpeechUnavailable } from "./SpeechEngine.ts"
 import { TalkActor } from "./TalkActor.ts"
 import { charactersOf } from "./text.ts"
 import { unknownVoice } from "./voices.ts"
@@ -35,7 +35,7 @@ export class Talk extends Context.Service<
   Talk,
   {
     /** Voices and formats, as they are here. */
-    readonly offer: Effect.Effect<Offer, SpeechUnavailable>
+    readonly offer: Effect.Effect<SpeechOffer, SpeechUnavailable>
     /**
      * Makes audio of a text (docs/platform.md, 10.2). A WAV file is whole, and its event stored, before this answers; of
      * the other formats there are the first bytes. The scope holds the place and the work: closing it ends both.
@@ -43,7 +43,7 @@ export class Talk extends Context.Service<
     readonly speak: (
       owner: Owner,
       order: SpeechOrder
-    ) => Effect.Effect<Speech, SpeechRefused | SpeechUnavailable | NoPlace | EventNotStored, Scope.Scope>
+    ) => Effect.Effect<Speech, SpeechRefused | SpeechUnavailable | BulkheadFull | EventNotStored, Scope.Scope>
   }
 >()("sluice/talk/Talk") {
   static readonly layer: Layer.Layer<Talk, never, SpeechEngine | Engine> = Layer.effect(
@@ -110,7 +110,7 @@ const running = (parts: ReadonlyArray<AudioPart>, format: Exclude<FormatId, "wav
 const make = Effect.gen(function* () {
   const speechEngine = yield* SpeechEngine
   const engine = yield* Engine
-  const take = makePlacesAtOnce(speechPlaces)
+  const take = makeRefusingBulkhead(speechPlaces)
 
   const offer = Effect.tapError(speechEngine.offer, logCause)
 
@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
       bytes: audio.byteLength
     }
     const command = { _tag: "SpeechCompleted", data, livemode: owner.livemode } as const
-    return storing(engine.ask(TalkActor, { organization: owner.organizationId }, command))
+    return awaitEventStored(engine.ask(TalkActor, { organization: owner.organizationId }, command))
   }
 
   const speakWav = Effect.fnUntraced(function* (owner: Owner, order: SpeechOrder, parts: ReadonlyArray<AudioPart>) {

@@ -15,7 +15,7 @@ import {
   searchCodes
 } from "../directory/index.ts"
 import { Engine } from "../engine/Engine.ts"
-import { type EventNotStored, storing } from "../platform/storing.ts"
+import { awaitEventStored, type EventNotStored } from "../platform/awaitEventStored.ts"
 import { Inventory } from "./Inventory.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
   type Command = Parameters<typeof TelcoActor.options.decide>[1]
 
   const emit = (caller: Caller, command: Command): Effect.Effect<void, EventNotStored> =>
-    storing(engine.ask(TelcoActor, { organization: caller.organizationId }, command))
+    awaitEventStored(engine.ask(TelcoActor, { organization: caller.organizationId }, command))
 
   const lookup = Effect.fn("Telco.lookup")(function* (caller: Caller, tn: string) {
     const { index } = yield* directory.snapshot

@@ -6,10 +6,10 @@ import { OrganizationDeletion } from "../../src/admin/OrganizationDeletion.ts"
 import { projections } from "../../src/app/engine.ts"
 import { BillingActor, builtInCatalogue } from "../../src/billing/index.ts"
 import { Engine } from "../../src/engine/Engine.ts"
-import { signalsName } from "../../src/engine/Signals.ts"
-import { internals } from "../../src/engine/shell/internals.ts"
+import { signalsName } from "../../src/engine/ports/Signals.ts"
+import { internals } from "../../src/engine/shell/partition/internals.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
-import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
+import { EngineOnDemand } from "../../src/platform/EngineOnDemand.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
@@ -27,7 +27,7 @@ let deletion: OrganizationDeletion["Service"]
 beforeAll(async () => {
   platform = await run(buildApi(scope))
   const layer = OrganizationDeletion.layer.pipe(
-    Layer.provide(Layer.merge(AdminActs.layer, EngineWhenNeeded.layer)),
+    Layer.provide(Layer.merge(AdminActs.layer, EngineOnDemand.layer)),
     Layer.provide(Layer.succeedContext(platform.services))
   )
   deletion = Context.get(await run(Scope.provide(Layer.build(layer), scope)), OrganizationDeletion)

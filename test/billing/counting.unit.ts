@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { SluiceApi } from "../../src/api/SluiceApi.ts"
-import { summed, type Used, usedIn } from "../../src/billing/index.ts"
-import { CallCounter } from "../../src/billing/usage/Flushing.ts"
+import { summed, type UsageCount, usedIn } from "../../src/billing/index.ts"
+import { CallCounter } from "../../src/billing/usage/CallCounter.ts"
 import { hourOf, UsageReportsActor } from "../../src/billing/usage/model.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
 import { type CountedProduct, countedByFacts, countedProducts } from "../../src/platform/CallCounts.ts"
-import { ending } from "../../src/send/actors/SendEmail.ts"
+import { ending } from "../../src/send/account/actors/SendEmail.ts"
 import { type EmailFact, SendEmail } from "../../src/send/index.ts"
 
 const minute = 60_000
@@ -167,7 +167,7 @@ describe("sums", () => {
     },
     ({ cut, uses }) => {
       const all = uses.map(
-        ({ at, product, quantity }): Used => ({
+        ({ at, product, quantity }): UsageCount => ({
           organization: "a",
           hour: hourOf(at),
           product,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { BillingActor, builtInCatalogue, summed, type Used, usedIn } from "../../src/billing/index.ts"
+import { BillingActor, builtInCatalogue, summed, type UsageCount, usedIn } from "../../src/billing/index.ts"
 import { Engine, layerMemory } from "../../src/engine/Engine.ts"
 import type { Reactor } from "../../src/engine/Reactor.ts"
 import { OrganizationActor } from "../../src/platform/OrganizationActor.ts"
@@ -14,7 +14,7 @@ const caps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 }
 
 describe("an account whose emails of the month are used up", () => {
   it.effect("[platform 9.1] sends again with the decision after its upgrade, and each email is counted once", () => {
-    const uses: Array<Used> = []
+    const uses: Array<UsageCount> = []
     const follower: Reactor = {
       name: "follower",
       handle: (records) => Effect.sync(() => void uses.push(...records.flatMap(usedIn)))

@@ -3,9 +3,9 @@
  * whole, in one frame and once. Folds what it reads by the rule itself, so that states and projection can be held against it.
  */
 import { Effect, Stream } from "effect"
-import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import { decodeFrame, type Frame, hashOf } from "../../src/engine/frame.ts"
-import type { Journal, Log, StoredFrame } from "../../src/engine/Journal.ts"
+import { emptyLogHash } from "../../src/engine/ports/Checkpoints.ts"
+import type { Journal, Log, StoredFrame } from "../../src/engine/ports/Journal.ts"
 import { type Decisions, known } from "./decisions.ts"
 import { Account, type AccountState, Chest, emptyAccount, eventPlace, evolve, secondAccount } from "./model.ts"
 import { SentAudit } from "./sent.ts"

@@ -3,7 +3,7 @@
  * the state exactly once, none may be there twice or in parts, and the projection must equal the log.
  */
 import { Clock, Effect, Layer, Random, Redacted, References } from "effect"
-import { Journal } from "../../src/engine/Journal.ts"
+import { Journal } from "../../src/engine/ports/Journal.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"

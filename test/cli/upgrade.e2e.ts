@@ -27,21 +27,21 @@ const older: ReadonlyArray<Replacement> = [
   { file: "src/common/version.ts", from: "= packageJson.version", to: '= "0.0.9"' },
   { file: "src/common/formats.ts", from: "contentSizes: 2", to: "" },
   {
-    file: "src/send/actors/model.ts",
+    file: "src/send/account/actors/model.ts",
     from: "const bytes = { bytes: Schema.optionalKey(Schema.Finite) }",
     to: "const bytes = {}"
   },
   {
-    file: "src/send/actors/model.ts",
+    file: "src/send/account/actors/model.ts",
     from: "pointer: Schema.String,\n  /** Bytes of its content until it has ended. Left out afterwards, and where nobody has said. */\n  bytes: Schema.optionalKey(Schema.Finite),",
     to: "pointer: Schema.String,"
   },
   {
-    file: "src/send/actors/admitting.ts",
+    file: "src/send/account/actors/decideAdmission.ts",
     from: "...(bytes === undefined || this.context.level < formatLevels.contentSizes ? {} : { bytes })",
     to: ""
   },
-  { file: "src/send/emails/Sending.ts", from: "...kept[index]! })", to: "pointer: kept[index]!.pointer })" }
+  { file: "src/send/emails/AcceptEmails.ts", from: "...kept[index]! })", to: "pointer: kept[index]!.pointer })" }
 ]
 
 let databaseUrl = ""

@@ -1,9 +1,9 @@
 /** What a partition holds in memory against a naive model: what may leave, in which order, and the bounds of the process. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import type { ActorMemory } from "../../src/engine/core/ActorMemory.ts"
-import { type Cell, LaneCell } from "../../src/engine/core/actors.ts"
-import { Replay } from "../../src/engine/core/replay.ts"
+import type { ActorMemory } from "../../src/engine/core/actors/ActorMemory.ts"
+import { type Cell, LaneCell } from "../../src/engine/core/actors/Organization.ts"
+import { Replay } from "../../src/engine/core/log/Replay.ts"
 import { emptyHead, FrameBuilder } from "../../src/engine/frame.ts"
 import { loadedCell, makeBounds, makeMemory } from "./support/memory.ts"
 

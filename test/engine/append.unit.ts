@@ -2,11 +2,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { Log } from "../../src/engine/Journal.ts"
 import { awayDeadlineMillis, maximumFrameBytes } from "../../src/engine/limits.ts"
 import { type JournalStore, makeStore, publishTo } from "../../src/engine/memory/JournalMemory.ts"
-import { type AppendRequest, append } from "../../src/engine/shell/append.ts"
-import { readClocks } from "../../src/engine/shell/Partition.ts"
+import type { Log } from "../../src/engine/ports/Journal.ts"
+import { type AppendRequest, append } from "../../src/engine/shell/partition/append.ts"
+import { readClocks } from "../../src/engine/shell/readClocks.ts"
 import { type FaultyLog, makeFaultyLog, type PublishFault } from "./support/faultyLog.ts"
 
 const ours = new Uint8Array([1, 2, 3])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Arrivals, rememberedArrivals } from "../../src/engine/shell/Arrivals.ts"
+import { Arrivals, rememberedArrivals } from "../../src/engine/shell/remote/Arrivals.ts"
 import { Prng } from "../../src/simulation/Prng.ts"
 
 describe("numbered messages", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { maximumBatchRecords, type Reactor } from "../../src/engine/Reactor.ts"
 import type { CommittedFrame, LogRecord } from "../../src/engine/records.ts"
-import { batchOf } from "../../src/engine/shell/batching.ts"
+import { batchOf } from "../../src/engine/shell/reactors/batchOf.ts"
 
 const wantsEvents: Reactor<never> = { name: "events", handle: () => Effect.void, wants: ({ _tag }) => _tag === "Event" }
 

@@ -5,7 +5,7 @@ import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { acceptClock, acceptLoss } from "../../src/engine/operator/recover.ts"
-import { requireOwnLogs } from "../../src/engine/shell/belonging.ts"
+import { requireOwnLogs } from "../../src/engine/shell/partition/ownLogs.ts"
 import { Counter } from "./support/actors.ts"
 import { type Deployment, makeDeployment, type StartOptions, serving, start } from "./support/deployment.ts"
 

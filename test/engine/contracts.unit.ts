@@ -1,11 +1,11 @@
 /** The contract suites of the ports, run against the implementations in memory. */
 import { Effect, Layer } from "effect"
-import { ReactorTransaction } from "../../src/engine/Cursors.ts"
-import { Journal } from "../../src/engine/Journal.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import * as SignalsMemory from "../../src/engine/memory/SignalsMemory.ts"
+import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
+import { Journal } from "../../src/engine/ports/Journal.ts"
 import { checkpointsContract } from "./contracts/checkpoints.ts"
 import { cursorsContract, EffectsHarness } from "./contracts/cursors.ts"
 import { journalContract } from "./contracts/journal.ts"

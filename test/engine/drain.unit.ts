@@ -1,10 +1,10 @@
 /** A drain that breaks: who was being decided is answered all the same, and does not break the next one. */
 import { describe, expect, it } from "@effect/vitest"
-import type { Cell } from "../../src/engine/core/actors.ts"
-import { Drain } from "../../src/engine/core/Drain.ts"
-import { Mailbox } from "../../src/engine/core/Mailbox.ts"
-import { SignalQueue } from "../../src/engine/core/SignalQueue.ts"
-import { Timers } from "../../src/engine/core/timers.ts"
+import type { Cell } from "../../src/engine/core/actors/Organization.ts"
+import { Drain } from "../../src/engine/core/drain/Drain.ts"
+import { Mailbox } from "../../src/engine/core/drain/Mailbox.ts"
+import { SignalQueue } from "../../src/engine/core/drain/SignalQueue.ts"
+import { Timers } from "../../src/engine/core/timers/Timers.ts"
 import { emptyHead } from "../../src/engine/frame.ts"
 import { entryOf, makeBounds, makeMemory } from "./support/memory.ts"
 

@@ -1,7 +1,7 @@
 /** The frames that reactors are fed with from memory: what somebody still has to read is there within the bounds, and nothing else. */
 import { assert, describe, it } from "@effect/vitest"
 import type { CommittedFrame } from "../../src/engine/records.ts"
-import { Feed } from "../../src/engine/shell/Feed.ts"
+import { Feed } from "../../src/engine/shell/reactors/Feed.ts"
 
 const frame = (sequence: number, bytes = 10): CommittedFrame => ({
   sequence,

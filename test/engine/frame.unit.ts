@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { fnv1a, isSubjectToken, partitionOf } from "../../src/engine/address.ts"
-import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import {
   decodeFrame,
   encodeClaim,
@@ -16,6 +15,7 @@ import {
   hashOf
 } from "../../src/engine/frame.ts"
 import { deriveId, eventId, idKinds } from "../../src/engine/ids.ts"
+import { emptyLogHash } from "../../src/engine/ports/Checkpoints.ts"
 
 const golden = (name: string): Uint8Array => readFileSync(new URL(`golden/${name}`, import.meta.url))
 

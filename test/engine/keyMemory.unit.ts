@@ -1,8 +1,8 @@
 /** The idempotency keys in memory against a naive model: what a drain drafts, what is stored, what a checkpoint takes, and what it sees meanwhile. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import type { Remembrance } from "../../src/engine/core/guard.ts"
-import type { KeyMemory } from "../../src/engine/core/KeyMemory.ts"
+import type { Remembrance } from "../../src/engine/core/keys/KeyGuard.ts"
+import type { KeyMemory } from "../../src/engine/core/keys/KeyMemory.ts"
 import { makeBounds, makeMemory } from "./support/memory.ts"
 
 const Steps = Schema.Array(

@@ -5,14 +5,14 @@
 import { type Context, Effect, Layer, Schema, type Scope } from "effect"
 import { describe, expect, it } from "vitest"
 import * as Actor from "../../src/engine/Actor.ts"
-import type { Checkpoints } from "../../src/engine/Checkpoints.ts"
-import type { Cursors } from "../../src/engine/Cursors.ts"
 import * as Engine from "../../src/engine/Engine.ts"
-import type { Journal } from "../../src/engine/Journal.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
-import { layerLocal, Placement } from "../../src/engine/Placement.ts"
+import type { Checkpoints } from "../../src/engine/ports/Checkpoints.ts"
+import type { Cursors } from "../../src/engine/ports/Cursors.ts"
+import type { Journal } from "../../src/engine/ports/Journal.ts"
+import { layerLocal, Placement } from "../../src/engine/ports/Placement.ts"
 
 const command = Schema.Struct({ note: Schema.String, loud: Schema.Boolean })
 

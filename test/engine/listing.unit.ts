@@ -4,7 +4,7 @@ import { Effect, Layer, Schema } from "effect"
 import * as Actor from "../../src/engine/Actor.ts"
 import type { Engine } from "../../src/engine/Engine.ts"
 import * as RemoteMemory from "../../src/engine/memory/RemoteMemory.ts"
-import { Placement } from "../../src/engine/Placement.ts"
+import { Placement } from "../../src/engine/ports/Placement.ts"
 import { elapse, makeDeployment, partitionIn, serving, start } from "./support/deployment.ts"
 
 /** A light that is on or off; one that is off is over. */

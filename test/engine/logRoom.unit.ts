@@ -1,7 +1,7 @@
 /** How much a log takes, as its partition estimates it between two looks: the reserve, refusals, and when it is asked anew. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { LogRoom } from "../../src/engine/core/LogRoom.ts"
+import { LogRoom } from "../../src/engine/core/log/LogRoom.ts"
 import {
   fullHoldMillis,
   logReservePart,

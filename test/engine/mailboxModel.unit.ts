@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import type { Entry } from "../../src/engine/core/actors.ts"
-import { Mailbox } from "../../src/engine/core/Mailbox.ts"
+import type { Entry } from "../../src/engine/core/actors/Organization.ts"
+import { Mailbox } from "../../src/engine/core/drain/Mailbox.ts"
 import { entryOf, makeBounds, makeMemory } from "./support/memory.ts"
 
 const capacity = 16

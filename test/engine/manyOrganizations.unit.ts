@@ -1,9 +1,9 @@
 /** What a decision costs does not depend on how many organizations are in memory (rule 19): nothing on its way, or on that of its frame, looks at all of them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { ActorMemory } from "../../src/engine/core/ActorMemory.ts"
+import type { ActorMemory } from "../../src/engine/core/actors/ActorMemory.ts"
 import * as Engine from "../../src/engine/Engine.ts"
-import { internals } from "../../src/engine/shell/internals.ts"
+import { internals } from "../../src/engine/shell/partition/internals.ts"
 import { Counter } from "./support/actors.ts"
 import { add } from "./support/durability.ts"
 

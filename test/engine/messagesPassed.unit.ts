@@ -1,6 +1,6 @@
 /** Frames that hold messages to other organizations: whoever has no use for them passes over them. */
 import { describe, expect, it } from "@effect/vitest"
-import { Registry } from "../../src/engine/core/actors.ts"
+import { Registry } from "../../src/engine/core/actors/Organization.ts"
 import { decodeFrame, encodeMessage, FrameBuilder, headAfter } from "../../src/engine/frame.ts"
 import { recordsOf } from "../../src/engine/records.ts"
 import { Counter } from "./support/actors.ts"

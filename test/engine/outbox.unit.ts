@@ -1,6 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Cursors } from "../../src/engine/Cursors.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import {
@@ -9,9 +8,10 @@ import {
   reactorNamed,
   retryParked,
   showParkedRecords
-} from "../../src/engine/operator/parked.ts"
+} from "../../src/engine/operator/parkedRecords.ts"
 import { outboxName } from "../../src/engine/outbox.ts"
-import { messagesOf } from "../../src/engine/shell/readingMessages.ts"
+import { Cursors } from "../../src/engine/ports/Cursors.ts"
+import { messagesOf } from "../../src/engine/shell/outbox/readMessages.ts"
 import { breakingAmount, Purse, rejectedAmount, returnedAmount } from "../../src/simulation/purses.ts"
 import { Counter } from "./support/actors.ts"
 import { elapse, makeDeployment, partitionIn, serving } from "./support/deployment.ts"

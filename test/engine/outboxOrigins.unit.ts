@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { maximumOutboxMessages, maximumSentMessages } from "../../src/engine/limits.ts"
 import { inboxGuard, isBehind, type MessageRecord, type Origin } from "../../src/engine/outbox.ts"
-import { Outbox } from "../../src/engine/shell/Outbox.ts"
+import { Outbox } from "../../src/engine/shell/outbox/Outbox.ts"
 
 const taken = (last: Origin | null, origin: Origin, after?: Origin) =>
   inboxGuard(0, origin, after).recall(last, 0)?.value

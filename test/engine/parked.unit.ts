@@ -2,14 +2,14 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { ReactorTransaction } from "../../src/engine/Cursors.ts"
 import {
   dismissParked,
   listParked,
   reactorNamed,
   retryParked,
   showParkedRecords
-} from "../../src/engine/operator/parked.ts"
+} from "../../src/engine/operator/parkedRecords.ts"
+import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
 import type { Reactor } from "../../src/engine/Reactor.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"

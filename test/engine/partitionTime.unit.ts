@@ -1,7 +1,7 @@
 /** Rules 6 and 7 without an engine: a partition's time, and how long it counts itself the owner, by two clocks that need not agree. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { type Instant, PartitionTime } from "../../src/engine/core/time.ts"
+import { type Instant, PartitionTime } from "../../src/engine/core/PartitionTime.ts"
 import { clockBehindMillis, freshnessMillis, idleConfirmMillis } from "../../src/engine/limits.ts"
 
 const at = (wall: number, monotonic = wall): Instant => ({ wall, monotonic })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import * as EngineModule from "../../src/engine/Engine.ts"
-import { Placement } from "../../src/engine/Placement.ts"
+import { Placement } from "../../src/engine/ports/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import * as Reactors from "../../src/engine/Reactors.ts"
 import { Account, Counter } from "./support/actors.ts"

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Remote } from "../../src/engine/Remote.ts"
-import { askOwner, RemoteTraffic } from "../../src/engine/shell/remoteAnswers.ts"
+import { Remote } from "../../src/engine/ports/Remote.ts"
+import { askOwner, RemoteTraffic } from "../../src/engine/shell/remote/ownerCalls.ts"
 
 /** How long the request is on its way, milliseconds. */
 const wayMillis = 700

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { ReactorTransaction } from "../../src/engine/Cursors.ts"
+import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
 import { Counter, Limiter, Reminder } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import { add, get } from "./support/durability.ts"

@@ -1,11 +1,11 @@
 /** What a partition knows of the idempotency keys in the checkpoints: a key that it does not know is surely not there, and its memory is bounded. */
 import { describe, expect, it } from "@effect/vitest"
-import type { ExpiryRow } from "../../src/engine/Checkpoints.ts"
-import { KeyFilter } from "../../src/engine/core/KeyFilter.ts"
-import { KeyHash } from "../../src/engine/core/KeyHash.ts"
-import { StoredKeys } from "../../src/engine/core/StoredKeys.ts"
+import { KeyFilter } from "../../src/engine/core/keys/KeyFilter.ts"
+import { KeyHash } from "../../src/engine/core/keys/KeyHash.ts"
+import { StoredKeys } from "../../src/engine/core/keys/StoredKeys.ts"
 import { keysPerGeneration, maximumGenerations, maximumKeyPage, pageHoldMillis } from "../../src/engine/limits.ts"
 import { Once } from "../../src/engine/once.ts"
+import type { ExpiryRow } from "../../src/engine/ports/Checkpoints.ts"
 import { makeMemory } from "./support/memory.ts"
 
 const hash = new KeyHash()

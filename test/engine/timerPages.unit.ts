@@ -1,9 +1,9 @@
 /** When a page of timers is read from the checkpoints, and how long what is in memory waits for it. */
 import { describe, expect, it } from "@effect/vitest"
-import type { TimerRow } from "../../src/engine/Checkpoints.ts"
-import { TimerPages } from "../../src/engine/core/TimerPages.ts"
-import { Timers } from "../../src/engine/core/timers.ts"
+import { TimerPages } from "../../src/engine/core/timers/TimerPages.ts"
+import { Timers } from "../../src/engine/core/timers/Timers.ts"
 import { maximumTimerPage, pageHoldMillis } from "../../src/engine/limits.ts"
+import type { TimerRow } from "../../src/engine/ports/Checkpoints.ts"
 import { loadedCell, makeMemory } from "./support/memory.ts"
 
 const row = (wakeAt: number): TimerRow => ({ organization: "org_1", kind: "counter", key: `${wakeAt}`, wakeAt })

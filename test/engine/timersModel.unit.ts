@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { type ActorAddress, compareAddresses } from "../../src/engine/address.ts"
-import type { TimerRow } from "../../src/engine/Checkpoints.ts"
-import type { Cell } from "../../src/engine/core/actors.ts"
-import { maximumColdTimers, type Timer, Timers } from "../../src/engine/core/timers.ts"
+import type { Cell } from "../../src/engine/core/actors/Organization.ts"
+import { maximumColdTimers, type Timer, Timers } from "../../src/engine/core/timers/Timers.ts"
 import { maximumTimerPage } from "../../src/engine/limits.ts"
+import type { TimerRow } from "../../src/engine/ports/Checkpoints.ts"
 import { loadedCell, makeMemory } from "./support/memory.ts"
 
 const never = Number.POSITIVE_INFINITY

@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Engine } from "../../src/engine/Engine.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
-import { placeMillis, TransactionPlaces } from "../../src/engine/shell/TransactionPlaces.ts"
+import { placeMillis, TransactionPlaces } from "../../src/engine/shell/reactors/TransactionPlaces.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
-import { purgeableBelow } from "../../src/engine/shell/purge.ts"
+import { purgeableBelow } from "../../src/engine/shell/stores/purge.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import {

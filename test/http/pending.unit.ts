@@ -2,7 +2,7 @@
 import { it } from "@effect/vitest"
 import { Schema } from "effect"
 import { expect } from "vitest"
-import { type Link, PendingList } from "../../src/http/fast/Pending.ts"
+import { type Link, PendingAnswers } from "../../src/http/fast/PendingAnswers.ts"
 
 class Request implements Link {
   before: Link | undefined
@@ -16,7 +16,7 @@ const Step = Schema.Struct({
 
 it.prop("has the members that a set has", { steps: Schema.Array(Step) }, ({ steps }) => {
   const requests = Array.from({ length: 6 }, () => new Request())
-  const list = new PendingList<Request>()
+  const list = new PendingAnswers<Request>()
   const model = new Set<Request>()
   for (const { joins, request: at } of steps) {
     const request = requests[at]!
@@ -37,7 +37,7 @@ it.prop("has the members that a set has", { steps: Schema.Array(Step) }, ({ step
 })
 
 it("keeps its members while each of them leaves as it is told to stop", () => {
-  const list = new PendingList<Request>()
+  const list = new PendingAnswers<Request>()
   const requests = [new Request(), new Request(), new Request()]
   for (const request of requests) list.add(request)
   const stopped: Array<Request> = []

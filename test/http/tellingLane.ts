@@ -1,5 +1,5 @@
 /** `sluice` whose fast lane says in a header which requests it has answered. Started in place of the platform, which knows nothing of it. */
-import { type Answering, FrontedServer } from "../../src/http/fast/Front.ts"
+import { type Answering, FrontedServer } from "../../src/http/fast/FrontedServer.ts"
 
 const laneHeader = "x-fast-lane"
 

@@ -3,7 +3,7 @@ import { Context, Effect, Exit, FiberSet, Layer, Logger, Redacted, Scope } from 
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { Engine, type EngineOptions, layer } from "../../src/engine/Engine.ts"
-import { layerLocal, type Placement } from "../../src/engine/Placement.ts"
+import { layerLocal, type Placement } from "../../src/engine/ports/Placement.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import * as RemoteNats from "../../src/nats/RemoteNats.ts"

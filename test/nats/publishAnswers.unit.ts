@@ -1,6 +1,6 @@
 /** What the answers of a nats-server to a publish mean. Only a limit says that the log is full. */
 import { expect, it } from "@effect/vitest"
-import type { PublishAnswer } from "../../src/engine/Journal.ts"
+import type { PublishAnswer } from "../../src/engine/ports/Journal.ts"
 import { answerOf } from "../../src/nats/publishAnswers.ts"
 
 const answered = (text: string): PublishAnswer => answerOf({ json: <A>() => JSON.parse(text) as A })

@@ -2,7 +2,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Random, Stream } from "effect"
 import { isSubjectToken, partitionOf } from "../../src/engine/address.ts"
-import { maximumSignalBytes } from "../../src/engine/Signals.ts"
+import { maximumSignalBytes } from "../../src/engine/ports/Signals.ts"
 import * as SignalsJetStream from "../../src/nats/SignalsJetStream.ts"
 import { SignalsHarness, signalsContract } from "../engine/contracts/signals.ts"
 import { patienceMillis } from "../support/patience.ts"

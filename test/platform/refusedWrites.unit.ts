@@ -2,7 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import type { PublishAnswer } from "../../src/engine/Journal.ts"
+import type { PublishAnswer } from "../../src/engine/ports/Journal.ts"
 import { DiskSpace, watchRefusals } from "../../src/platform/DiskSpace.ts"
 import { RefusedWrites, refusedToStore } from "../../src/platform/refusedWrites.ts"
 

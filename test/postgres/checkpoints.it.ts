@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
-import { Checkpoints } from "../../src/engine/Checkpoints.ts"
+import { Checkpoints } from "../../src/engine/ports/Checkpoints.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import { checkpointsContract } from "../engine/contracts/checkpoints.ts"
 import { engineTables, freshDatabase } from "../support/database.ts"

@@ -1,7 +1,7 @@
 /** The placement of one machine on a real PostgreSQL: one process of a deployment runs partitions, and knows whether it still may. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Logger, Redacted, Scope } from "effect"
-import { Placement } from "../../src/engine/Placement.ts"
+import { Placement } from "../../src/engine/ports/Placement.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import * as PlacementPostgres from "../../src/postgres/PlacementPostgres.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { make, maximumBatch, type NewJob, type Outcome, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
+import { type JobOutcome, make, maximumBatch, type NewJob, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
 import { createWorkQueue } from "../../src/postgres/workQueueTable.ts"
 import { freshDatabase } from "../support/database.ts"
 import { patienceMillis } from "../support/patience.ts"
@@ -30,7 +30,7 @@ const all = { group: "endpoint", lane: 0, limit: 100 }
 
 const namesOf = (jobs: ReadonlyArray<{ readonly id: string }>) => jobs.map(({ id }) => id.slice(id.indexOf(" ") + 1))
 
-const done = (jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>): ReadonlyArray<Outcome> =>
+const done = (jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>): ReadonlyArray<JobOutcome> =>
   jobs.map(({ attempt, id }) => ({ _tag: "Done", id, attempt }))
 
 layer(

@@ -6,7 +6,7 @@ import * as Engine from "../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
-import { layerLocal } from "../../src/engine/Placement.ts"
+import { layerLocal } from "../../src/engine/ports/Placement.ts"
 import { DistinctWindow, MonthlyQuota, RollingWindow } from "../../src/limits/index.ts"
 import {
   Admission,

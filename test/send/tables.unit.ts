@@ -1,6 +1,5 @@
 /** The tables of docs/platform.md, 9.1 to 9.4, figure by figure: each limit is met and passed by one. */
 import { describe, expect, it } from "@effect/vitest"
-import { sendRequestsPerMinute } from "../../src/send/accountRules.ts"
 import {
   type PauseFact,
   pauseTriggers,
@@ -9,6 +8,7 @@ import {
   type TrustFact,
   trustStage
 } from "../../src/send/index.ts"
+import { sendRequestsPerMinute } from "../../src/send/rules/account.ts"
 import { given } from "./given.ts"
 
 const { dayMillis, hourMillis } = SendLimits

@@ -10,18 +10,18 @@ import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import * as Engine from "../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
-import { layerLocal } from "../../src/engine/Placement.ts"
+import { layerLocal } from "../../src/engine/ports/Placement.ts"
 import { TestEvents } from "../../src/events/TestEvents.ts"
-import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
+import { EngineOnDemand } from "../../src/platform/EngineOnDemand.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import { layerSiteRate } from "../../src/platform/SiteRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { MessageContents } from "../../src/send/contents/MessageContents.ts"
+import { MessageContents } from "../../src/send/emails/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { SendOperator } from "../../src/send/index.ts"
-import { type VerificationLink, VerificationMail } from "../../src/send/senders/VerificationMail.ts"
+import { type VerificationLink, VerificationMail } from "../../src/send/senders/addresses/VerificationMail.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
 import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
@@ -73,7 +73,7 @@ export const buildApi = (
           Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, requestRate, SendRate.layer, layerSiteRate)
         ),
         Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory(mails))),
-        Layer.provideMerge(SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))),
+        Layer.provideMerge(SendOperator.layer.pipe(Layer.provide(EngineOnDemand.layer))),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))
       )

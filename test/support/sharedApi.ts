@@ -4,7 +4,7 @@
  */
 import { Effect, Scope } from "effect"
 import { beforeAll } from "vitest"
-import type { VerificationLink } from "../../src/send/senders/VerificationMail.ts"
+import type { VerificationLink } from "../../src/send/senders/addresses/VerificationMail.ts"
 import { buildApi } from "./api.ts"
 import { type NameServer, startNameServer } from "./nameServer.ts"
 import { patienceMillis } from "./patience.ts"

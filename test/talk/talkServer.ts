@@ -10,11 +10,11 @@ import { Authentication } from "../../src/platform/Authentication.ts"
 import { layerTalkAccess } from "../../src/platform/layerAccess.ts"
 import type { Principal } from "../../src/platform/model.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
-import { TalkApi } from "../../src/talk/api.ts"
-import { layerTalk } from "../../src/talk/http.ts"
 import type { SpeechEngine } from "../../src/talk/SpeechEngine.ts"
 import { Talk } from "../../src/talk/Talk.ts"
 import { TalkActor } from "../../src/talk/TalkActor.ts"
+import { TalkApi } from "../../src/talk/talkApi.ts"
+import { layerTalk } from "../../src/talk/talkHttp.ts"
 
 const principal = (keyId: string, more: Partial<Principal> = {}): Principal => ({
   keyId,

@@ -4,9 +4,9 @@
  */
 import { Effect, Layer, Logger, Redacted, Stream } from "effect"
 import { actors, lanes } from "../../src/app/engine.ts"
-import { Registry } from "../../src/engine/core/actors.ts"
+import { Registry } from "../../src/engine/core/actors/Organization.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
-import { Journal } from "../../src/engine/Journal.ts"
+import { Journal } from "../../src/engine/ports/Journal.ts"
 import { type LogRecord, recordsOf } from "../../src/engine/records.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"

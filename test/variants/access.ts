@@ -91,7 +91,7 @@ export const access: ReadonlyArray<Variant> = [
     find: "if (service !== undefined && !principal.services.has(service))",
     replace: "if (service !== undefined && principal.services.size === 0)",
     sentence: "a key for look-ups sends email",
-    finders: ["domains.e2e"]
+    finders: ["domainsHttp.e2e"]
   },
   {
     name: "access: one right opens all of its product",

@@ -42,7 +42,7 @@ export const engine: ReadonlyArray<Variant> = [
     find: "this.lose(undefined)",
     replace: "this.bytes = 0",
     sentence: "a slow follower of an actor's facts misses a thousand of them and does not know it",
-    finders: ["following.unit"]
+    finders: ["followTypes.unit"]
   },
   {
     name: "followers: one that changes from the log to memory looks past what lies between",
@@ -57,7 +57,7 @@ export const engine: ReadonlyArray<Variant> = [
     find: "if (this.keeps) return yield* new FactsPurged",
     replace: "if (this.sequence < 0) return yield* new FactsPurged",
     sentence: "a program that was away for long misses facts that were purged, and is not told",
-    finders: ["following.unit", "followers"]
+    finders: ["followTypes.unit", "followers"]
   },
   {
     name: "rebuilding: a purged log is as good as a whole one",

@@ -93,14 +93,14 @@ export const send: ReadonlyArray<Variant> = [
     replace: 'seen.ownership === "found" || seen.dkim === "found"',
     sentence:
       "who copies the public key of a domain into its zone, or owns no more than a token, sends from it unsigned",
-    finders: ["checking.unit", "domains.e2e"]
+    finders: ["checkResult.unit", "domainsHttp.e2e"]
   },
   {
     name: "senders: opening a link is enough",
     find: "Effect.map(senders.linked(token), ({ email }) =>",
     replace: "Effect.map(senders.confirm(token), ({ email }) =>",
     sentence: "a mail scanner that opens links verifies addresses for whoever asked",
-    finders: ["senders.e2e"]
+    finders: ["sendersHttp.e2e"]
   },
   {
     name: "contents: two requests share their places",

@@ -7,77 +7,77 @@ export const sendActors: ReadonlyArray<Variant> = [
     find: 'if (read(SendAccount, mode).trust.stage === "sending_paused") {',
     replace: "if (read(SendAccount, mode).senders < 0) {",
     sentence: "held mail of a paused account goes at the next midnight",
-    finders: ["sending", "admitting.unit", "lives.unit"]
+    finders: ["sending", "decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: the emails of the request that pulls a trigger go",
     find: 'const isPaused = answers.some(({ state }) => state === "held")',
     replace: "const isPaused = answers.length < 0",
     sentence: "the request that pauses an account is sent all the same",
-    finders: ["sending", "admitting.unit", "lives.unit"]
+    finders: ["sending", "decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: a repeated hand-over counts again",
     find: 'if ((had & marks.handedOver) !== 0 || !(isEarly || state === "sending")) return false',
     replace: 'if (state === "none") return false',
     sentence: "a mailer that reports twice leads a domain into a higher tier",
-    finders: ["sending", "admitting.unit", "lives.unit"]
+    finders: ["sending", "decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: each bounce of an email counts",
     find: "(had & marks[what]) === 0",
     replace: "had >= 0",
     sentence: "an email with three recipients that bounce pauses an account, or prolongs its probation",
-    finders: ["sending", "admitting.unit", "lives.unit"]
+    finders: ["sending", "decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: held mail is handed over",
     find: "if (isPaused || isHeld(email,",
     replace: "if (isPaused && isHeld(email,",
     sentence: "a mailer that asks too early gets mail over the cap",
-    finders: ["sending", "admitting.unit", "lives.unit"]
+    finders: ["sending", "decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: a bounce does not suppress",
     find: 'if (what !== "delivered") this.suppress(report, what)',
     replace: 'if (what === "complained") this.suppress(report, what)',
     sentence: "mail goes again to addresses that bounced for good",
-    finders: ["admitting.unit", "lives.unit", "layers.unit"]
+    finders: ["decideAdmission.unit", "lives.unit", "layers.unit"]
   },
   {
     name: "sending: what is told again is an event again",
     find: "if (heard.startsWith(entry, at)) return true",
     replace: "if (heard.startsWith(entry, at)) break",
     sentence: "each repeat of a report calls an organization's webhooks again",
-    finders: ["sending", "events.unit"]
+    finders: ["sending", "accountEvents.unit"]
   },
   {
     name: "sending: a report that overtakes the hand-over is lost",
     find: 'if (!hasGone && state !== "sending") return false',
     replace: "if (!hasGone) return false",
     sentence: "a bounce that comes before the mailer has said that it handed over counts nowhere",
-    finders: ["sending", "events.unit"]
+    finders: ["sending", "accountEvents.unit"]
   },
   {
     name: "sending: a closed account accepts mail",
     find: 'if (state.closedAt !== undefined && command._tag !== "Look")',
     replace: 'if (state.closedAt !== undefined && command._tag === "Begin")',
     sentence: "requests that were under way when an organization was deleted are accepted",
-    finders: ["closing.unit"]
+    finders: ["closedAccount.unit"]
   },
   {
     name: "sending: the plan of the organization is not read",
     find: "const plan = read(OrganizationActor).sendPlan ?? state.plan",
     replace: "const plan = state.plan",
     sentence: "an upgrade does not raise the monthly limit",
-    finders: ["admitting.unit", "lives.unit"]
+    finders: ["decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: limits are those of one account",
     find: "const others = [SendAccount.facts(otherMode(context.self.key as Mode), [set])]",
     replace: "const others: ReadonlyArray<Actor.OtherFacts> = []",
     sentence: "a limit that an operator sets does not count for test keys",
-    finders: ["admitting.unit", "lives.unit"]
+    finders: ["decideAdmission.unit", "lives.unit"]
   },
   {
     name: "sending: a test account that begins anew has no limits",
@@ -105,14 +105,14 @@ export const sendActors: ReadonlyArray<Variant> = [
     find: "now < state.removedAt + removedSenderMillis",
     replace: "now < state.removedAt",
     sentence: "who removes a domain and adds it again forgets its bounces",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit"]
+    finders: ["decideAdmission.unit", "lives.unit", "mailProperties.unit"]
   },
   {
     name: "sending: a raised cap waits for midnight's steps",
     find: "capOf(after) > capOf(before) ? { ...after, holds: unspread(after.holds, at) } : after",
     replace: "capOf(after) > capOf(before) && at < 0 ? { ...after, holds: unspread(after.holds, at) } : after",
     sentence: "mail that fits under a raised cap is held",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit"]
+    finders: ["decideAdmission.unit", "lives.unit", "mailProperties.unit"]
   },
   {
     name: "sending: one account's hand-over takes the other's emails",
@@ -133,41 +133,41 @@ export const sendActors: ReadonlyArray<Variant> = [
     find: "if (!hasGone) this.countHandOver(report)",
     replace: "",
     sentence: "a bounce rate is counted over fewer emails than were handed over",
-    finders: ["admitting.unit", "lives.unit", "mailProperties.unit", "givenUp.unit", "events.unit"]
+    finders: ["decideAdmission.unit", "lives.unit", "mailProperties.unit", "givenUp.unit", "accountEvents.unit"]
   },
   {
     name: "sending: a bounce that counts for nobody counts",
     find: 'what !== "delivered" && report.counts !== false && (had & marks[what]) === 0',
     replace: 'what !== "delivered" && (had & marks[what]) === 0',
     sentence: "mail that could not be delivered in 72 hours pauses an account",
-    finders: ["admitting.unit", "lives.unit", "givenUp.unit", "mailProperties.unit"]
+    finders: ["decideAdmission.unit", "lives.unit", "givenUp.unit", "mailProperties.unit"]
   },
   {
     name: "sending: an id may be twice in a request",
     find: 'if (ids.has(id) || read(SendEmail, id).state !== "none")',
     replace: 'if (read(SendEmail, id).state !== "none")',
     sentence: "one email takes the other's place",
-    finders: ["admitting.unit"]
+    finders: ["decideAdmission.unit"]
   },
   {
     name: "sending: an email may be scheduled for any time",
     find: "Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis",
     replace: "Number.isSafeInteger(scheduledAt)",
     sentence: "an email waits longer than its content is kept",
-    finders: ["admitting.unit"]
+    finders: ["decideAdmission.unit"]
   },
   {
     name: "sending: the places of held mail are counted from the request's begin",
     find: "mask, held[before - released]",
     replace: "mask, held[before]",
     sentence: "held mail has no place and is never let go",
-    finders: ["admitting.unit", "lives.unit", "sending", "mailProperties.unit"]
+    finders: ["decideAdmission.unit", "lives.unit", "sending", "mailProperties.unit"]
   },
   {
     name: "sending: addresses of the simulator are suppressed",
     find: "|| !suppresses || recipient.toLowerCase().includes(simulatorDomain)",
     replace: "|| !suppresses",
     sentence: "the second test of a bounce finds its recipient suppressed",
-    finders: ["admitting.unit", "lives.unit", "events.unit", "handoff.it"]
+    finders: ["decideAdmission.unit", "lives.unit", "accountEvents.unit", "handoff.it"]
   }
 ]

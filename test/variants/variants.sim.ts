@@ -11,7 +11,7 @@ import { variants } from "./variants.ts"
 
 const simulation: Finder = { kind: "simulation" }
 const deliveries: Finder = { kind: "deliveries" }
-const paceTests: Finder = { kind: "unit", files: ["test/webhooks/dispatcher/pace.unit.ts"] }
+const paceTests: Finder = { kind: "unit", files: ["test/webhooks/dispatcher/ConcurrencyLimit.unit.ts"] }
 
 const named = (name: string): Replacement => {
   const variant = variants.find((one) => one.name === name)

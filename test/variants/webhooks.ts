@@ -28,14 +28,14 @@ export const webhooks: ReadonlyArray<Variant> = [
     find: "if (held?.delivery !== delivery) return",
     replace: "if (held === undefined) return",
     sentence: "a delivery that was lost and taken again is forgotten when its first attempt ends",
-    finders: ["Dispatching.unit", "DispatchQueue.unit"]
+    finders: ["DispatcherState.unit", "DispatchQueue.unit"]
   },
   {
     name: "webhooks: a moved partition is served on",
     find: "dispatching.dropOthers(new Set(partitions))",
     replace: "",
     sentence: "two processes attempt the deliveries of a partition that has moved",
-    finders: ["refilling.unit"]
+    finders: ["storeSync.unit"]
   },
   {
     name: "webhooks: shutdown gives back what is being recorded",
@@ -56,28 +56,28 @@ export const webhooks: ReadonlyArray<Variant> = [
     find: "if (isTaken) this.taken.push({",
     replace: "if (isTaken && lane !== jobLanes.asked)\n      this.taken.push({",
     sentence: "a test that an owner asks for is attempted only when its lease is over",
-    finders: ["matching.unit", "deliveries"]
+    finders: ["matchEvents.unit", "deliveries"]
   },
   {
     name: "webhooks: a rotation forgets the secret that still signs",
     find: "...(previousSecret === null ? [] : [previousSecret.secretId]),",
     replace: "",
     sentence: "during the overlap of a rotation receivers with the previous secret refuse everything",
-    finders: ["matching.unit", "deliveries"]
+    finders: ["matchEvents.unit", "deliveries"]
   },
   {
     name: "webhooks: a failed look at the store is the last one",
     find: "for (const { lane, worker } of claims) dispatching.wake(worker.partition, worker.endpointId, [lane])",
     replace: "",
     sentence: "what is due while PostgreSQL is away for a moment waits for a scan, which a busy machine puts off",
-    finders: ["refilling.unit"]
+    finders: ["storeSync.unit"]
   },
   {
     name: "webhooks: more is taken than may be held",
     find: "const limit = Math.min(worker.wantedIn(lane), own, room)",
     replace: "const limit = worker.wantedIn(lane)",
     sentence: "memory is not bounded by what was promised",
-    finders: ["refilling.unit"]
+    finders: ["storeSync.unit"]
   },
   {
     name: "webhooks: a retry does not wait",
@@ -91,7 +91,7 @@ export const webhooks: ReadonlyArray<Variant> = [
     find: "if (queue.pace.track !== track) {",
     replace: "if (queue.pace === undefined) {",
     sentence: "an endpoint that became slow while it waited for its turn holds a place of those that answer",
-    finders: ["Dispatching.unit", "DispatchQueue.unit", "deliveries"]
+    finders: ["DispatcherState.unit", "DispatchQueue.unit", "deliveries"]
   },
   {
     name: "webhooks: the oldest failures are remembered",
@@ -112,7 +112,7 @@ export const webhooks: ReadonlyArray<Variant> = [
     find: 'slot.place = "overdue"',
     replace: 'this.shares.main.take(slot.queue.organizationId)\n    slot.place = "overdue"',
     sentence: "endpoints that hang hold the places of those that answer until their timeout",
-    finders: ["Dispatching.unit", "DispatchQueue.unit", "deliveries"]
+    finders: ["DispatcherState.unit", "DispatchQueue.unit", "deliveries"]
   },
   {
     name: "webhooks: retries pass by the rate",

@@ -1,7 +1,7 @@
 /** How failures of billing become answers of the generic shape (docs/platform.md, 1.4). */
 import { Duration, Effect } from "effect"
 import { SqlError } from "effect/sql"
-import { databaseFailed } from "../../http/databaseFailed.ts"
+import { databaseFailed } from "../../http/databaseFailure.ts"
 import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
 import { EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { BillingUnavailable } from "../errors.ts"

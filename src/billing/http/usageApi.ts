@@ -1,5 +1,5 @@
 /**
- * Usage as HttpApi groups (docs/platform.md, 11.7 to 11.9): what an organization sees of it, and what another product's site reports. Definitions only; `usageHandlers.ts` implements
+ * Usage as HttpApi groups (docs/platform.md, 11.7 to 11.9): what an organization sees of it, and what another product's site reports. Definitions only; `usageHttp.ts` implements
  * them.
  */
 import { Schema } from "effect"

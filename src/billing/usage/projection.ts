@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LogRecord } from "../../engine/records.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { summed, tellsOfUsage, usedIn } from "./counting.ts"
+import { summed, tellsOfUsage, usedIn } from "./countUsage.ts"
 
 /** Of the type `contents` a row has the change of an hour, which may be negative and lie ahead; of every other type, the sum of the hour. */
 export const createUsageTable = Effect.flatMap(

@@ -1,7 +1,7 @@
 /** What `sluice serve --workers` and its workers tell each other, over the channel that Node opens between a process and those it forks. */
 
 /** What a worker is told when it starts. Everything else it has of the same arguments and environment as the process above it. */
-export interface Seat {
+export interface WorkerSeat {
   /** From 1. */
   readonly number: number
   /** Its name among the nodes. */
@@ -22,7 +22,7 @@ export interface Ready {
 }
 
 export type ToWorker =
-  | { readonly sluice: "seat"; readonly seat: Seat }
+  | { readonly sluice: "seat"; readonly seat: WorkerSeat }
   /** Asks for its own metrics. */
   | { readonly sluice: "collect"; readonly id: number }
   /** Answers `metrics`. */

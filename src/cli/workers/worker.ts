@@ -1,7 +1,7 @@
 /** A worker's side of `sluice serve --workers`: it is told its seat, says when it serves, and gives and gets metrics. Needs no service. */
 import { Data, Duration, Effect, Option } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { type FromWorker, isOurs, type Ready, type Seat, type ToWorker, workerVariable } from "./messages.ts"
+import { type FromWorker, isOurs, type Ready, type ToWorker, type WorkerSeat, workerVariable } from "./messages.ts"
 
 /** How long the process above has to say something. */
 const answerMillis = 10_000
@@ -39,7 +39,7 @@ const asking = <A>(question: FromWorker, read: (message: ToWorker) => A | undefi
   })
 
 /** This worker's seat. */
-export const takeSeat: Effect.Effect<Seat, NoSeat> = asking({ sluice: "sit" }, (message) =>
+export const takeSeat: Effect.Effect<WorkerSeat, NoSeat> = asking({ sluice: "sit" }, (message) =>
   message.sluice === "seat" ? message.seat : undefined
 ).pipe(Effect.timeoutOrElse({ duration: Duration.millis(answerMillis), orElse: () => new NoSeat() }))
 

@@ -1,10 +1,10 @@
 /** An actor: its state and its last facts. */
 import { useSignal } from "@preact/signals"
 import { get } from "../api.ts"
-import { useLoad } from "../loading.ts"
 import { search, setSearch } from "../router.ts"
 import { operator } from "../session.ts"
 import { Facts, Fault, Field, Head, Json, Loading, Part, Select, Time } from "../ui/basics.tsx"
+import { useLoad } from "../usePages.ts"
 import { Records, type ShownRecord } from "./partition.tsx"
 
 interface Found {

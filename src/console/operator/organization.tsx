@@ -1,10 +1,10 @@
 /** One organization as the operator sees it: its plans, its keys, how far it is trusted to send and why; and the way into its own console. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
-import { useLoad, usePages, usePolling } from "../loading.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Loading, Part, Select, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { useLoad, usePages, usePolling } from "../usePages.ts"
 
 type Organization_ = Answer<"GET", "/admin/v1/organizations/:id">
 type Account = Answer<"GET", "/admin/v1/organizations/:id/send">

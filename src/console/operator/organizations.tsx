@@ -1,11 +1,11 @@
 /** Every organization. */
 import { useSignal } from "@preact/signals"
 import { get, post } from "../api.ts"
-import { usePages } from "../loading.ts"
 import { go } from "../router.ts"
 import { Command, Empty, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { usePages } from "../usePages.ts"
 
 const Create = () => {
   const name = useSignal("")

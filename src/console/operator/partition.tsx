@@ -1,10 +1,10 @@
 /** One partition: its reactors and its last records; and whole frames of its log. */
 import { useSignal } from "@preact/signals"
 import { get } from "../api.ts"
-import { useLoad, usePolling } from "../loading.ts"
 import { go } from "../router.ts"
 import { Chip, Facts, Fault, Field, Head, Json, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Table } from "../ui/lists.tsx"
+import { useLoad, usePolling } from "../usePages.ts"
 
 /** A record as the log has it. */
 export interface ShownRecord {

@@ -1,8 +1,8 @@
 /** How the platform is: what it stands on, and its partitions with their epochs, logs and lags. */
 import { type Answer, get } from "../api.ts"
-import { useLoad, usePolling } from "../loading.ts"
 import { Chip, Empty, Fault, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Table } from "../ui/lists.tsx"
+import { useLoad, usePolling } from "../usePages.ts"
 
 type Figures = Answer<"GET", "/admin/v1/partitions">["data"][number]
 

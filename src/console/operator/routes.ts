@@ -3,7 +3,7 @@ import type { Route } from "../views/routes.ts"
 import { Actors } from "./actors.tsx"
 import { Organization } from "./organization.tsx"
 import { Organizations } from "./organizations.tsx"
-import { Parked } from "./parked.tsx"
+import { Parked } from "./ParkedView.tsx"
 import { Frame, Partition } from "./partition.tsx"
 import { Platform } from "./platform.tsx"
 

@@ -1,7 +1,7 @@
 /** Questions to the reader, in the browser's own dialog: it holds the keyboard, and Escape closes it. */
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef, useState } from "preact/hooks"
-import { useAct } from "../loading.ts"
+import { useAct } from "../usePages.ts"
 import { Fault } from "./basics.tsx"
 
 export const Dialog = ({

@@ -1,6 +1,6 @@
 /** Tables of lists, and the pages of them. */
 import type { ComponentChildren } from "preact"
-import type { Paged } from "../loading.ts"
+import type { Paged } from "../usePages.ts"
 import { Fault, Loading } from "./basics.tsx"
 
 export interface Column<Item> {

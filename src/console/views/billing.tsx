@@ -1,11 +1,11 @@
 /** What is subscribed, what was used, and what was invoiced. */
 import { get, post } from "../api.ts"
-import { useLoad, usePages } from "../loading.ts"
 import { money } from "../money.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Facts, Fault, Head, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { useLoad, usePages } from "../usePages.ts"
 
 const Plan = () => {
   const { data, error, reload } = useLoad(() => get("/v1/billing/subscription"), [])

@@ -1,11 +1,11 @@
 /** One delivery: what was sent, how it was signed, what was answered. */
 import { type Answer, get, post } from "../api.ts"
-import { useLoad, usePolling } from "../loading.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
 import { span } from "../ui/time.ts"
+import { useLoad, usePolling } from "../usePages.ts"
 
 type Shown = Answer<"GET", "/v1/webhooks/:id/deliveries/:deliveryId">
 

@@ -1,11 +1,11 @@
 /** One domain: the records that it needs against those that are there, its tier and what leads to the next. */
 import { type Answer, ask, get, post } from "../api.ts"
-import { useLoad } from "../loading.ts"
 import { go } from "../router.ts"
 import { session } from "../session.ts"
 import { Chip, Copy, Facts, Fault, Head, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
+import { useLoad } from "../usePages.ts"
 
 type Shown = Answer<"GET", "/v1/send/domains/:id">
 

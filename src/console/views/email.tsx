@@ -1,9 +1,9 @@
 /** One email: what happened to it, what the other side answered, and how it looks. */
 import { type Answer, get, post } from "../api.ts"
-import { useLoad, useRefresh } from "../loading.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"
 import { wordOf } from "../ui/states.ts"
+import { useLoad, useRefresh } from "../usePages.ts"
 import { Hold } from "./emails.tsx"
 
 type Shown = Answer<"GET", "/v1/send/emails/:id">

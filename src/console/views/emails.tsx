@@ -1,9 +1,9 @@
 /** Emails: where each is, why it is held and until when. */
 import { type Answer, get } from "../api.ts"
-import { usePages, useRefresh } from "../loading.ts"
 import { search, setSearch } from "../router.ts"
 import { Chip, Command, Empty, Head, Link, Part, Select, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { usePages, useRefresh } from "../usePages.ts"
 
 type Listed = Answer<"GET", "/v1/send/emails">["data"][number]
 

@@ -1,11 +1,11 @@
 /** The endpoints that events are delivered to. */
 import { useSignal } from "@preact/signals"
 import { type Answer, get, post } from "../api.ts"
-import { useLoad, useRefresh } from "../loading.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Code, Command, Empty, Fault, Field, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
+import { useLoad, useRefresh } from "../usePages.ts"
 
 export type EndpointShown = Answer<"GET", "/v1/webhooks/:id">
 

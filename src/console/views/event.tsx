@@ -1,9 +1,9 @@
 /** One event: what it says, which decision it comes from, and where it was delivered. */
 import { get } from "../api.ts"
-import { useLoad, usePages } from "../loading.ts"
 import { hasScope, hasService } from "../session.ts"
 import { Chip, Command, Copy, Empty, Facts, Fault, Head, Json, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { useLoad, usePages } from "../usePages.ts"
 
 /** Facts of the account that sends which outlive the log. */
 const KeptFacts = ({ sequence }: { readonly sequence: number }) => {

@@ -3,12 +3,12 @@ import { useSignal } from "@preact/signals"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { get } from "../api.ts"
 import { type LiveEvent, liveState, onEvent } from "../live.ts"
-import { usePages } from "../loading.ts"
 import { href, search, setSearch } from "../router.ts"
 import { session } from "../session.ts"
 import { Chip, Command, Empty, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { clockTime } from "../ui/time.ts"
+import { usePages } from "../usePages.ts"
 import { gistOf } from "./gist.ts"
 
 /** Most events that the page holds. */

@@ -1,12 +1,12 @@
 /** The organization's own keys, of the mode that is signed in. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
-import { usePages } from "../loading.ts"
 import { session } from "../session.ts"
 import { Chip, Code, Field, Head, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { now } from "../ui/time.ts"
+import { usePages } from "../usePages.ts"
 
 type Key = Answer<"GET", "/v1/keys">["data"][number]
 

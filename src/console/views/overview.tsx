@@ -2,11 +2,11 @@
 import type { ComponentChildren } from "preact"
 import { type Answer, get } from "../api.ts"
 import { type Knowledge, knowledgeOf } from "../knowledge.ts"
-import { type Loaded, useLoad, usePolling, useRefresh } from "../loading.ts"
 import { hasScope, hasService, session } from "../session.ts"
 import { Chip, Command, Empty, Fault, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Chart } from "../ui/chart.tsx"
 import { Table } from "../ui/lists.tsx"
+import { type Loaded, useLoad, usePolling, useRefresh } from "../usePages.ts"
 import { gistOf } from "./gist.ts"
 
 type Endpoint = Answer<"GET", "/v1/webhooks">["endpoints"][number]

@@ -1,10 +1,10 @@
 /** Which types of the catalogue patterns match, before and while they are the endpoint's. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get } from "../api.ts"
-import { useAct, useLoad } from "../loading.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Fault, Field, Json, Loading } from "../ui/basics.tsx"
 import { Table } from "../ui/lists.tsx"
+import { useAct, useLoad } from "../usePages.ts"
 import { type EndpointShown, patternsOf } from "./endpoints.tsx"
 
 type Described = Answer<"GET", "/v1/events/types">["data"]

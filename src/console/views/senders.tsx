@@ -1,11 +1,11 @@
 /** Domains and single addresses that emails may be from. */
 import { useSignal } from "@preact/signals"
 import { ask, get, post } from "../api.ts"
-import { usePages, useRefresh } from "../loading.ts"
 import { go } from "../router.ts"
 import { Chip, Command, Empty, Field, Head, Link, Part, Tabs, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { usePages, useRefresh } from "../usePages.ts"
 
 const AddDomain = () => {
   const name = useSignal("")

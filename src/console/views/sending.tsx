@@ -1,10 +1,10 @@
 /** How far the account is trusted, what it has used of every limit, and why. */
 import type { ComponentChildren } from "preact"
 import { type Answer, get, post } from "../api.ts"
-import { useLoad, useRefresh } from "../loading.ts"
 import { session } from "../session.ts"
 import { Command, Empty, Fault, Head, Link, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
+import { useLoad, useRefresh } from "../usePages.ts"
 
 type Tenant = Answer<"GET", "/v1/send/tenants">
 type Cap = Tenant["caps"]["senders"]

@@ -1,11 +1,11 @@
 /** Addresses that nothing is sent to. */
 import { useSignal } from "@preact/signals"
 import { ask, get, post } from "../api.ts"
-import { usePages, useRefresh } from "../loading.ts"
 import { search, setSearch } from "../router.ts"
 import { Command, Empty, Field, Head, Part, Select, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { usePages, useRefresh } from "../usePages.ts"
 
 const origins = ["bounce", "complaint", "manual", "unsubscribe"] as const
 

@@ -5,30 +5,31 @@
  * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
  * belief ends the life, and the next one starts from the log.
  */
-import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
+
 import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
 import { retryAfterMillis } from "../limits.ts"
-import { ActorLoader } from "./ActorLoader.ts"
-import { ActorMemory } from "./ActorMemory.ts"
-import type { Cell, Entry, LaneAsk } from "./actors.ts"
+import type { ActorRow, CheckpointRecord } from "../ports/Checkpoints.ts"
+import { ActorLoader } from "./actors/ActorLoader.ts"
+import { ActorMemory } from "./actors/ActorMemory.ts"
+import type { Cell, Entry, LaneAsk } from "./actors/Organization.ts"
+import type { Evictable } from "./actors/ProcessBounds.ts"
 import { assert } from "./assert.ts"
-import type { Evictable } from "./bounds.ts"
-import { CheckpointPace } from "./CheckpointPace.ts"
-import { CheckpointSide } from "./CheckpointSide.ts"
-import { Drain } from "./Drain.ts"
-import { Intake } from "./Intake.ts"
-import { type LogFill, LogRoom } from "./LogRoom.ts"
-import { Lanes } from "./lanes.ts"
-import { Mailbox } from "./Mailbox.ts"
-import { Probe } from "./Probe.ts"
+import { Drain } from "./drain/Drain.ts"
+import { Intake } from "./drain/Intake.ts"
+import { Lanes } from "./drain/Lanes.ts"
+import { Mailbox } from "./drain/Mailbox.ts"
+import { NextWork } from "./drain/NextWork.ts"
+import { Probe } from "./drain/Probe.ts"
+import { SignalQueue } from "./drain/SignalQueue.ts"
+import { CheckpointPace } from "./log/CheckpointPace.ts"
+import { CheckpointSide } from "./log/CheckpointSide.ts"
+import { type LogFill, LogRoom } from "./log/LogRoom.ts"
+import { Replay } from "./log/Replay.ts"
+import { type Instant, Moment, PartitionTime } from "./PartitionTime.ts"
 import type { CoreOptions, CoreTurn, Demand, DraftedFrame, NotStored, StoredDraft } from "./protocol.ts"
-import { Replay } from "./replay.ts"
-import { SignalQueue } from "./SignalQueue.ts"
-import { TimerPages } from "./TimerPages.ts"
-import { type Instant, Moment, PartitionTime } from "./time.ts"
-import { Timers } from "./timers.ts"
-import { WorkAhead } from "./WorkAhead.ts"
+import { TimerPages } from "./timers/TimerPages.ts"
+import { Timers } from "./timers/Timers.ts"
 
 /** The level in force where no older program is about. */
 const everyLevel = () => Number.POSITIVE_INFINITY
@@ -48,7 +49,7 @@ export class PartitionCore implements Evictable {
   private readonly room = new LogRoom()
   private readonly pace: CheckpointPace
   private readonly drain: Drain
-  private readonly work: WorkAhead
+  private readonly work: NextWork
   private readonly time = new PartitionTime()
   /** The time that the shell told last. */
   private readonly now = new Moment()
@@ -97,7 +98,7 @@ export class PartitionCore implements Evictable {
     }
     this.drain = new Drain(drainHost, this.timers)
     const atHand = { timers: () => this.timers, head: () => this.headNow }
-    this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })
+    this.work = new NextWork({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })
     this.memory = memory
     this.mailbox = mailbox
     this.pace = pace

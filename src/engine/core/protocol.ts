@@ -1,16 +1,16 @@
 /** What goes into a partition's core and what comes out of it, as plain values. */
 import type { ActorAddress } from "../address.ts"
-import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
 import type { FrameHeader, Head } from "../frame.ts"
 import type { MessageRecord } from "../outbox.ts"
+import type { ActorRow, CheckpointRecord } from "../ports/Checkpoints.ts"
 import type { LogRecord } from "../records.ts"
-import type { Caller, Registry } from "./actors.ts"
-import type { ProcessBounds } from "./bounds.ts"
-import type { PaceOptions } from "./CheckpointPace.ts"
-import type { LoadBatch } from "./loads.ts"
-import type { KeyPageRequest } from "./StoredKeys.ts"
-import type { PageRequest } from "./TimerPages.ts"
-import type { Instant } from "./time.ts"
+import type { LoadBatch } from "./actors/Loads.ts"
+import type { Caller, Registry } from "./actors/Organization.ts"
+import type { ProcessBounds } from "./actors/ProcessBounds.ts"
+import type { KeyPageRequest } from "./keys/StoredKeys.ts"
+import type { PaceOptions } from "./log/CheckpointPace.ts"
+import type { Instant } from "./PartitionTime.ts"
+import type { PageRequest } from "./timers/TimerPages.ts"
 
 /** What the shell must do next. */
 export type Demand =

@@ -10,9 +10,9 @@ import {
   type CheckpointRecord,
   Checkpoints,
   type ExpiryRow,
-  type Removed,
+  type RemovedRows,
   type TimerRow
-} from "../Checkpoints.ts"
+} from "../ports/Checkpoints.ts"
 
 interface PartitionRows {
   records: Array<CheckpointRecord>
@@ -166,7 +166,7 @@ const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "keys
 
 const removing = (store: CheckpointsStore): Pick<Service, "prune" | "expire" | "discardAbove"> => ({
   prune: (partition, stateless = []) =>
-    Effect.sync((): Removed => {
+    Effect.sync((): RemovedRows => {
       const held = store.of(partition)
       const records = [...held.records].sort((a, b) => b.sequence - a.sequence)
       const covered = records[1]?.sequence
@@ -196,7 +196,7 @@ const removing = (store: CheckpointsStore): Pick<Service, "prune" | "expire" | "
       return gone.length
     }),
   discardAbove: (partition, sequence) =>
-    Effect.sync((): Removed => {
+    Effect.sync((): RemovedRows => {
       const held = store.of(partition)
       const before = held.records.length
       held.records = held.records.filter((record) => record.sequence <= sequence)

@@ -3,7 +3,7 @@
  * a store in memory are exactly once when they are done there. Shared by everything built from one `makeStore`. Needs no service.
  */
 import { Effect, Layer } from "effect"
-import { emptyLogHash, type LogPosition } from "../Checkpoints.ts"
+import { emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
 import {
   type Cursor,
   type CursorMove,
@@ -12,7 +12,7 @@ import {
   CursorsUnavailable,
   type ParkedRecord,
   ReactorTransaction
-} from "../Cursors.ts"
+} from "../ports/Cursors.ts"
 
 /** What a deployment's cursors hold. Tests and simulations may change it. */
 export interface CursorsStore {

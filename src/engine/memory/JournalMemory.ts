@@ -12,7 +12,7 @@ import {
   type PublishAnswer,
   type PublishRequest,
   type StoredFrame
-} from "../Journal.ts"
+} from "../ports/Journal.ts"
 
 /** Bytes after which a log in memory is full, unless told otherwise: 1 GiB. */
 export const defaultMaximumBytes = 1024 * 1024 * 1024

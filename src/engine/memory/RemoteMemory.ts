@@ -3,7 +3,7 @@
  * server, and what was asked of an owner that has gone is answered by nobody.
  */
 import { Duration, Effect, FiberSet, Layer } from "effect"
-import { Remote, type RemoteKind, RemoteUnavailable } from "../Remote.ts"
+import { Remote, type RemoteKind, RemoteUnavailable } from "../ports/Remote.ts"
 
 type Handle = (payload: Uint8Array) => void
 

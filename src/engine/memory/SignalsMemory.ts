@@ -3,7 +3,7 @@
  */
 import { Effect, Layer, Stream } from "effect"
 import { partitionOf } from "../address.ts"
-import { type Signal, Signals } from "../Signals.ts"
+import { type Signal, Signals } from "../ports/Signals.ts"
 
 /** Signals in one piece of a subscription. */
 const batchSize = 64

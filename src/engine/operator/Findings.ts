@@ -2,12 +2,12 @@
  * The findings of a recovery about a partition whose log does not fit, and the means that every repair of it shares. Needs `Log`.
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
-import type { CheckpointRecord } from "../Checkpoints.ts"
-import type { Cursor } from "../Cursors.ts"
 import { decodeFrame, encodeClaim, type Head, hashOf, headAfter, identityOf } from "../frame.ts"
-import type { Log, LogState } from "../Journal.ts"
-import { append } from "../shell/append.ts"
-import { readClocks } from "../shell/Partition.ts"
+import type { CheckpointRecord } from "../ports/Checkpoints.ts"
+import type { Cursor } from "../ports/Cursors.ts"
+import type { Log, LogState } from "../ports/Journal.ts"
+import { append } from "../shell/partition/append.ts"
+import { readClocks } from "../shell/readClocks.ts"
 
 /** The operation could not be done; the message says why. */
 export class RecoverFailed extends Data.TaggedError("RecoverFailed")<{ readonly message: string }> {}

@@ -4,13 +4,13 @@
  */
 import { Effect, Option } from "effect"
 import { EngineRefused } from "../errors.ts"
-import type { EngineParts } from "../parts.ts"
-import { actHere, type Done, type OperatorAct } from "../shell/acting.ts"
-import { localPartition } from "../shell/delivering.ts"
-import type { Partition } from "../shell/Partition.ts"
-import { askOwner, type Said } from "../shell/remoteAnswers.ts"
-import { type Answer, decodeError } from "../shell/remoteAsk.ts"
-import { askHolder } from "../shell/remoteOperators.ts"
+import { actHere, type Done, type OperatorAct } from "../shell/operatorActs.ts"
+import type { EngineContext } from "../shell/partition/EngineContext.ts"
+import type { Partition } from "../shell/partition/Partition.ts"
+import { decodeError, type RemoteAnswer } from "../shell/remote/askRemote.ts"
+import { localPartition } from "../shell/remote/deliverMessages.ts"
+import { askOwner, type OwnerAnswer } from "../shell/remote/ownerCalls.ts"
+import { askHolder } from "../shell/remote/serveOperators.ts"
 import { inspectActor, inspectFrame, inspectPartition, lagOf } from "./inspect.ts"
 import { type RecoverAsked, recoverHere } from "./recoverHere.ts"
 
@@ -50,7 +50,7 @@ export const builtInActs = (): Map<string, OperatorAct> =>
 
 /** Has an act carried out by the owner of a partition. */
 export const atOwner = Effect.fnUntraced(function* (
-  parts: EngineParts,
+  parts: EngineContext,
   id: number,
   act: string,
   asked?: unknown
@@ -62,7 +62,7 @@ export const atOwner = Effect.fnUntraced(function* (
   const { done, refused } =
     partition === undefined
       ? yield* askOwner(parts, id, { act, asked }).pipe(
-          Effect.flatMap((said: Said & Done & Pick<Answer, "error">) =>
+          Effect.flatMap((said: OwnerAnswer & Done & Pick<RemoteAnswer, "error">) =>
             // An owner between two lives, or with too much to do, refuses an act as it refuses an ask.
             said.error === undefined ? Effect.succeed<Done>(said) : Effect.fail(decodeError(said.error))
           ),

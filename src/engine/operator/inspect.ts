@@ -1,16 +1,16 @@
 /** What operators see of a partition and of an actor: state, sequence, checkpoint, timers and the last facts, as plain values. */
 import { Effect, Option, Stream } from "effect"
 import type { ActorAddress } from "../address.ts"
-import type { CheckpointRecord } from "../Checkpoints.ts"
-import type { Cursor } from "../Cursors.ts"
-import type { ProbedActor } from "../core/Probe.ts"
+import type { ProbedActor } from "../core/drain/Probe.ts"
 import { describe } from "../describe.ts"
 import { decodeFrame, type Frame, type Head, hashOf } from "../frame.ts"
-import type { LogState } from "../Journal.ts"
 import { lookupDeadlineMillis } from "../limits.ts"
-import type { Status } from "../parts.ts"
+import type { CheckpointRecord } from "../ports/Checkpoints.ts"
+import type { Cursor } from "../ports/Cursors.ts"
+import type { LogState } from "../ports/Journal.ts"
 import { deadline } from "../shell/deadline.ts"
-import type { Partition } from "../shell/Partition.ts"
+import type { Status } from "../shell/partition/EngineContext.ts"
+import type { Partition } from "../shell/partition/Partition.ts"
 
 /** Frames at the log's end that are searched for facts. */
 export const inspectedFrames = 500

@@ -4,10 +4,10 @@
  * state, and the log goes on behind its own end, so that reactors still find what they have not seen.
  */
 import { Effect } from "effect"
-import { Checkpoints } from "../Checkpoints.ts"
 import { decodeFrame, emptyHead, type Head, hashOf } from "../frame.ts"
-import type { LogState, StoredFrame } from "../Journal.ts"
-import { headOf } from "../shell/recovering.ts"
+import { Checkpoints } from "../ports/Checkpoints.ts"
+import type { LogState, StoredFrame } from "../ports/Journal.ts"
+import { headOf } from "../shell/partition/recover.ts"
 import { appendClaim, type Findings, followChain, lostEpochs, type Mended, RecoverFailed, time } from "./Findings.ts"
 
 /** The most frames that stand for lost ones. */

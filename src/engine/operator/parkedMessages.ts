@@ -3,14 +3,14 @@
  * partition that sends to it has some of its own, in its own order.
  */
 import { Effect } from "effect"
-import { CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
 import { describe } from "../describe.ts"
 import type { Engine } from "../Engine.ts"
 import { outboxName } from "../outbox.ts"
-import { internals } from "../shell/internals.ts"
-import { deliverParked } from "../shell/parkedMessages.ts"
-import { showParked } from "../shell/parking.ts"
-import type { DismissOptions, ParkedEntry, ParkedList, RetriedParked, RetryOptions } from "./parked.ts"
+import { CursorsUnavailable, type ParkedRecord } from "../ports/Cursors.ts"
+import { deliverParked } from "../shell/outbox/deliverParked.ts"
+import { internals } from "../shell/partition/internals.ts"
+import { showParked } from "../shell/reactors/parkRecords.ts"
+import type { DismissOptions, ParkedEntry, ParkedList, RetriedParked, RetryOptions } from "./parkedRecords.ts"
 
 type AnyEngine = Engine["Service"]
 

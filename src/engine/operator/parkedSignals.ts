@@ -1,15 +1,15 @@
 /** What an operator can do about signals that are parked (docs/architecture.md, "External signals"): have them decided again, or give up the first. */
 import { Effect } from "effect"
-import type { CursorsUnavailable, ParkedRecord } from "../Cursors.ts"
 import { describe } from "../describe.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
-import { signalsName } from "../Signals.ts"
-import { internals } from "../shell/internals.ts"
-import type { Partition } from "../shell/Partition.ts"
-import { commandOf, failureOf } from "../shell/parkedSignals.ts"
-import { showParked } from "../shell/parking.ts"
-import type { RetriedParked, RetryOptions } from "./parked.ts"
+import type { CursorsUnavailable, ParkedRecord } from "../ports/Cursors.ts"
+import { signalsName } from "../ports/Signals.ts"
+import { internals } from "../shell/partition/internals.ts"
+import type { Partition } from "../shell/partition/Partition.ts"
+import { showParked } from "../shell/reactors/parkRecords.ts"
+import { commandOf, failureOf } from "../shell/signals/parkSignal.ts"
 import { unrecorded } from "./parkedMessages.ts"
+import type { RetriedParked, RetryOptions } from "./parkedRecords.ts"
 
 type AnyEngine = Engine["Service"]
 

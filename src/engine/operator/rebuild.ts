@@ -3,13 +3,13 @@
  * parked records are dropped and its cursors go back, on all partitions. What the reactor does meanwhile waits.
  */
 import { Effect } from "effect"
-import { emptyLogHash, type LogPosition } from "../Checkpoints.ts"
-import { CursorMoved, CursorsUnavailable, type ReactorTransaction } from "../Cursors.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
-import type { JournalUnavailable } from "../Journal.ts"
-import { internals } from "../shell/internals.ts"
-import type { Partition } from "../shell/Partition.ts"
-import { showParked } from "../shell/parking.ts"
+import { emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
+import { CursorMoved, CursorsUnavailable, type ReactorTransaction } from "../ports/Cursors.ts"
+import type { JournalUnavailable } from "../ports/Journal.ts"
+import { internals } from "../shell/partition/internals.ts"
+import type { Partition } from "../shell/partition/Partition.ts"
+import { showParked } from "../shell/reactors/parkRecords.ts"
 import { hashAt } from "../shell/witnesses.ts"
 
 /** Organizations, and records of one, whose parked records are dropped at once. */

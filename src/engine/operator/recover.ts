@@ -4,19 +4,19 @@
  * lock). Needs `Journal`, `Checkpoints`, `Cursors`.
  */
 import { Clock, Effect } from "effect"
+import { decodeFrame, emptyHead, type Head, headAfter } from "../frame.ts"
+import { outboxName } from "../outbox.ts"
 import {
   type CheckpointRecord,
   Checkpoints,
   type CheckpointsUnavailable,
   emptyLogHash,
   type LogPosition
-} from "../Checkpoints.ts"
-import { Cursors } from "../Cursors.ts"
-import { decodeFrame, emptyHead, type Head, headAfter } from "../frame.ts"
-import { Journal } from "../Journal.ts"
-import { outboxName } from "../outbox.ts"
-import { foreignLog, mayAdopt } from "../shell/belonging.ts"
-import { headOf } from "../shell/recovering.ts"
+} from "../ports/Checkpoints.ts"
+import { Cursors } from "../ports/Cursors.ts"
+import { Journal } from "../ports/Journal.ts"
+import { foreignLog, mayAdopt } from "../shell/partition/ownLogs.ts"
+import { headOf } from "../shell/partition/recover.ts"
 import { examine, hashAt, witnessesOf } from "../shell/witnesses.ts"
 import {
   appendClaim,

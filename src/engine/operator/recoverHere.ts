@@ -3,14 +3,14 @@
  * partition has stopped and its process holds its place, so that nobody claims it meanwhile.
  */
 import { Effect } from "effect"
-import { Checkpoints } from "../Checkpoints.ts"
-import { Cursors } from "../Cursors.ts"
 import { describe } from "../describe.ts"
 import { EngineRefused } from "../errors.ts"
-import { Journal } from "../Journal.ts"
-import { logsElsewhere } from "../shell/belonging.ts"
-import type { Partition } from "../shell/Partition.ts"
-import { ownsNow } from "../shell/supervising.ts"
+import { Checkpoints } from "../ports/Checkpoints.ts"
+import { Cursors } from "../ports/Cursors.ts"
+import { Journal } from "../ports/Journal.ts"
+import { ownsNow } from "../shell/ownsNow.ts"
+import { logsElsewhere } from "../shell/partition/ownLogs.ts"
+import type { Partition } from "../shell/partition/Partition.ts"
 import { acceptClock, acceptLoss } from "./recover.ts"
 
 /** What an operator allows. */

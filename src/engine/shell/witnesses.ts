@@ -3,9 +3,9 @@
  * what they saw (docs/architecture.md, rule 9).
  */
 import { Effect } from "effect"
-import { type CheckpointRecord, emptyLogHash, type LogPosition } from "../Checkpoints.ts"
 import { decodeFrame, hashOf } from "../frame.ts"
-import type { JournalUnavailable, Log, LogState } from "../Journal.ts"
+import { type CheckpointRecord, emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
+import type { JournalUnavailable, Log, LogState } from "../ports/Journal.ts"
 
 /** Something that has seen the log. What it saw must still be there. */
 export interface Witness extends LogPosition {

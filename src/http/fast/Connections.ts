@@ -3,7 +3,7 @@
  * once, not for each of its requests; a request that waits behind another one hears of its end too.
  */
 import type { Socket } from "node:net"
-import { type Link, PendingList } from "./Pending.ts"
+import { type Link, PendingAnswers } from "./PendingAnswers.ts"
 import type { Post } from "./Post.ts"
 
 const key = Symbol("sluice/http/fast/Connection")
@@ -14,11 +14,11 @@ export class Connection implements Link {
   before: Link | undefined
   after: Link | undefined
   /** Its POSTs that are not answered yet. */
-  readonly posts = new PendingList<Post>()
+  readonly posts = new PendingAnswers<Post>()
 }
 
 export class Connections {
-  private readonly open = new PendingList<Connection>()
+  private readonly open = new PendingAnswers<Connection>()
 
   of(socket: Known): Connection {
     socket[key] ??= this.watch(socket)

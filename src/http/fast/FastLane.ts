@@ -7,11 +7,11 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Clock } from "effect"
-import { cachingFields, hasAlready } from "../caching.ts"
+import { cachingFields, hasAlready } from "../cacheHeaders.ts"
 import { handOver, makeRequestState } from "../RequestState.ts"
-import type { Answer } from "./marks.ts"
+import type { TaggedAnswer } from "./marks.ts"
 import { Post, type PostMeans } from "./Post.ts"
-import { passes, secondsSince } from "./passing.ts"
+import { passes, secondsSince } from "./passOn.ts"
 import type { ReadRoute, Routes } from "./routes.ts"
 import type { Target } from "./Targets.ts"
 
@@ -23,7 +23,7 @@ export interface FastLane {
 }
 
 /** What a read answers; undefined after a failure or a defect, which the general path meets again and reports. */
-const answerOf = ({ answer }: ReadRoute, input: object): Answer | undefined => {
+const answerOf = ({ answer }: ReadRoute, input: object): TaggedAnswer | undefined => {
   try {
     const result = answer(input)
     return result._tag === "Success" ? result.success : undefined

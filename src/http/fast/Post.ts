@@ -7,12 +7,12 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpApiSchema } from "effect/http-api"
-import { handOver, makeRequestState, RequestState, type RequestStateShape, type Taken } from "../RequestState.ts"
+import { handOver, makeRequestState, type RateResult, RequestState, type RequestStateShape } from "../RequestState.ts"
 import { mayBeUnstorable } from "../storableText.ts"
 import { announcedLength, giveBack, readBody } from "./body.ts"
 import type { Connection, Connections } from "./Connections.ts"
-import type { Link } from "./Pending.ts"
-import { passes, secondsSince } from "./passing.ts"
+import type { Link } from "./PendingAnswers.ts"
+import { passes, secondsSince } from "./passOn.ts"
 import type { PostRoute } from "./routes.ts"
 import type { Target } from "./Targets.ts"
 
@@ -69,7 +69,7 @@ export class Post implements Link {
   private readonly state: RequestStateShape
   private readonly startedNanos: bigint
   private readonly principal: unknown
-  private readonly taken: Taken
+  private readonly taken: RateResult
   private isGone = false
   private fiber: Fiber.Fiber<unknown, unknown> | undefined
 

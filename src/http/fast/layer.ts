@@ -6,11 +6,11 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { FindMyWay } from "effect/http"
 import type { HttpApi } from "effect/http-api"
 import { isTraced } from "../../common/isTraced.ts"
-import { settingsOf } from "../lean.ts"
 import { RequestMeter } from "../RequestMeter.ts"
+import { settingsOf } from "../smallContext.ts"
 import { Connections } from "./Connections.ts"
 import { makeFastLane } from "./FastLane.ts"
-import type { FrontedServer } from "./Front.ts"
+import type { FrontedServer } from "./FrontedServer.ts"
 import { compileRoutes } from "./routes.ts"
 
 export interface FastLaneOptions {

@@ -6,14 +6,14 @@ import type { IncomingHttpHeaders } from "node:http"
 import { type Context, Effect, Result } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { hasAlready, notModified, type Tag, taggedJson } from "../caching.ts"
-import type { Counted, Taken } from "../RequestState.ts"
+import { hasAlready, notModified, type Tag, taggedJson } from "../cacheHeaders.ts"
+import type { RateDecision, RateResult } from "../RequestState.ts"
 
 const handlerMark = Symbol("sluice/http/fast/handler")
 const accessMark = Symbol("sluice/http/fast/access")
 
 /** Bytes of JSON, with a tag by which clients ask whether they have them already. */
-export interface Answer {
+export interface TaggedAnswer {
   readonly bytes: Buffer
   readonly tag: Tag
 }
@@ -23,7 +23,7 @@ export interface Answer {
  * them.
  */
 export type MarkedHandler =
-  | { readonly _tag: "Synchronous"; readonly answer: (request: never) => Result.Result<Answer, unknown> }
+  | { readonly _tag: "Synchronous"; readonly answer: (request: never) => Result.Result<TaggedAnswer, unknown> }
   | { readonly _tag: "Effectful"; readonly run: (request: never) => Effect.Effect<unknown, unknown, never> }
 
 const marked = <Handler extends object>(handler: Handler, mark: MarkedHandler): Handler =>
@@ -39,7 +39,7 @@ export const markOf = (handler: object): MarkedHandler | undefined =>
  * being given.
  */
 export const synchronous = <Request extends { readonly request: HttpServerRequest.HttpServerRequest }, E>(
-  answer: (request: Omit<Request, "request">) => Result.Result<Answer, E>
+  answer: (request: Omit<Request, "request">) => Result.Result<TaggedAnswer, E>
 ) =>
   marked(
     (request: Request): Effect.Effect<HttpServerResponse.HttpServerResponse, E> => {
@@ -66,7 +66,7 @@ export const effectful = <Request, A, E, R>(run: (request: Request) => Effect.Ef
   })
 
 /** A middleware that grants access, as the fast lane uses it. The lane hands principals and decisions on and reads neither. */
-export interface Access<Principal = unknown, Decision extends Counted = Counted> {
+export interface Access<Principal = unknown, Decision extends RateDecision = RateDecision> {
   /** For one endpoint: who asks, where that is known at once and the endpoint is open to them. Counts nothing. */
   readonly principalOf: (
     endpoint: HttpApiEndpoint.Top
@@ -74,7 +74,7 @@ export interface Access<Principal = unknown, Decision extends Counted = Counted>
   /** Where handlers find the principal. */
   readonly principal: Context.Key<unknown, Principal>
   /** For one endpoint: counts a request, once. */
-  readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => Taken<Decision>
+  readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>
   /** The headers of a counted request's answer, their names in lower case; undefined where there are none. */
   readonly fieldsOf: (decision: Decision) => Record<string, string> | undefined
 }
@@ -85,7 +85,7 @@ export type MiddlewareMark =
   { readonly _tag: "FailuresOnly" } | { readonly _tag: "Access"; readonly access: Access }
 
 /** The mark of a middleware that grants access. */
-export const grantsAccess = <Principal, Decision extends Counted>(
+export const grantsAccess = <Principal, Decision extends RateDecision>(
   access: Access<Principal, Decision>
 ): MiddlewareMark => ({
   _tag: "Access",

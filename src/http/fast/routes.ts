@@ -8,7 +8,7 @@ import type { FindMyWay } from "effect/http"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import type { RequestMeter, RouteSeries } from "../RequestMeter.ts"
 import { maximumBodyBytesOf } from "../rawBody.ts"
-import { type Access, type Answer, type MarkedHandler, markOf, middlewareMarkOf } from "./marks.ts"
+import { type Access, type MarkedHandler, markOf, middlewareMarkOf, type TaggedAnswer } from "./marks.ts"
 import { Targets } from "./Targets.ts"
 
 type Decoder = (given: unknown) => Exit.Exit<unknown, unknown>
@@ -22,7 +22,7 @@ interface Common extends Omit<Access, "principalOf" | "takeOf"> {
 
 /** A read that is answered at once. */
 export interface ReadRoute extends Common {
-  readonly answer: (input: object) => Result.Result<Answer, unknown>
+  readonly answer: (input: object) => Result.Result<TaggedAnswer, unknown>
 }
 
 /** A POST whose handler runs in one fiber. */

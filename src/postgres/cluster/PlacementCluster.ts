@@ -17,9 +17,9 @@ import {
 } from "effect/cluster"
 import type { SqlError } from "effect/sql"
 import type { FormatsRefused } from "../../common/formats.ts"
-import * as Attendance from "../../engine/Attendance.ts"
-import { Placement, PlacementRefused, PlacementUnavailable } from "../../engine/Placement.ts"
-import * as Tenure from "../../engine/Tenure.ts"
+import * as NodeMembership from "../../engine/NodeMembership.ts"
+import * as PartitionOwnership from "../../engine/PartitionOwnership.ts"
+import { Placement, PlacementRefused, PlacementUnavailable } from "../../engine/ports/Placement.ts"
 import * as AdvisoryLock from "../advisoryLock.ts"
 import * as Formats from "../formats.ts"
 import * as PgClient from "../PgClient.ts"
@@ -143,11 +143,11 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   const { name } = options.node
   let card: Nodes.NodeCard = { ...options.node, level: formats.known.newest }
   const membership = yield* Scope.fork(yield* Effect.scope)
-  let tenure: Tenure.Tenure | undefined
+  let tenure: PartitionOwnership.PartitionOwnership | undefined
 
   const { beforeLeave, giveBack, hasLeft } = makeHandover(membership, () => tenure)
 
-  const attendance = yield* Attendance.make({
+  const attendance = yield* NodeMembership.make({
     newest: card.level,
     seen: formats,
     join: Effect.suspend(() => nodes.join(card)),
@@ -165,7 +165,7 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   const place: Placement["Service"]["place"] = Effect.fnUntraced(function* (partitions, serve) {
     yield* holdTogether.pipe(Effect.provideService(PgClient.PgClient, client))
     const watch = new LockWatch()
-    const own = yield* Tenure.make({
+    const own = yield* PartitionOwnership.make({
       serve,
       isTaken: (partition) => isTaken(nodes, name, partition),
       take: (partition) =>
@@ -237,7 +237,7 @@ const awaitOwners = Effect.fnUntraced(function* (nodes: Nodes.Nodes, partitions:
       const living = new Set(all.filter(({ silentMillis }) => silentMillis < expiryMillis).map((node) => node.name))
       if (owners.filter(({ node }) => living.has(node)).length >= partitions) return
     }
-    yield* Effect.sleep(Duration.millis(Tenure.lookMillis))
+    yield* Effect.sleep(Duration.millis(PartitionOwnership.lookMillis))
   }
 })
 

@@ -1,6 +1,6 @@
 /** How a node hands its partitions over: what must be done before it does, and how it gives its locks back. Needs no service. */
 import { Duration, Effect, Exit, Fiber, Scope } from "effect"
-import type * as Tenure from "../../engine/Tenure.ts"
+import type * as PartitionOwnership from "../../engine/PartitionOwnership.ts"
 import type { Membership } from "./Membership.ts"
 
 /** How long a node that leaves waits until its partitions are handed over and its locks given back. */
@@ -13,7 +13,10 @@ export interface Handover extends Pick<Membership["Service"], "beforeLeave" | "h
 }
 
 /** The handover of a node whose locks are given back as `membership` closes. */
-export const makeHandover = (membership: Scope.Closeable, tenure: () => Tenure.Tenure | undefined): Handover => {
+export const makeHandover = (
+  membership: Scope.Closeable,
+  tenure: () => PartitionOwnership.PartitionOwnership | undefined
+): Handover => {
   const before = new Set<Effect.Effect<void>>()
   let hasLeft = false
   const runBefore = Effect.suspend(() => {

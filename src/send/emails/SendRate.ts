@@ -7,11 +7,11 @@ import { Engine } from "../../engine/Engine.ts"
 import * as Lane from "../../engine/Lane.ts"
 import * as Limiter from "../../limits/actor.ts"
 import type { Decision } from "../../limits/rules.ts"
-import { type LaneTaken, makeLaneTake } from "../../platform/laneTake.ts"
 import { type Principal, sendPlans } from "../../platform/model.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
-import { sendRequestsPerMinute } from "../accountRules.ts"
-import { type Mode, SendAccount } from "../actors/index.ts"
+import { type LaneTaken, makeTakeFromLimiter } from "../../platform/takeFromLimiter.ts"
+import { type Mode, SendAccount } from "../account/actors/index.ts"
+import { sendRequestsPerMinute } from "../rules/account.ts"
 
 /** What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet. */
 const TakeSendRequest = Schema.Struct({ plan: Schema.Literals(sendPlans) })
@@ -62,7 +62,7 @@ export class SendRate extends Context.Service<
     Effect.gen(function* () {
       const engine = yield* Engine
       const context = yield* Effect.context<never>()
-      const take = makeLaneTake(engine, sendRequestLimiter, () => passed.updateUnsafe(1, context))
+      const take = makeTakeFromLimiter(engine, sendRequestLimiter, () => passed.updateUnsafe(1, context))
       return SendRate.of({
         take: ({ keyId, mode, organizationId: organization, sendPlan: plan }) =>
           take({ organization, key: `${mode}/${keyId}` }, { plan })

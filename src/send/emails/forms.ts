@@ -3,7 +3,7 @@
  * unchanged. Schemas only; `readMessage.ts` checks what they cannot.
  */
 import { Schema } from "effect"
-import type { EmailStage } from "../actors/model.ts"
+import type { EmailStage } from "../account/actors/model.ts"
 import { maximumEmails } from "../limits.ts"
 
 /** One address or several. */

@@ -4,8 +4,8 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { eventsTable } from "../../events/index.ts"
 import { emailJobId } from "../handoff/jobs.ts"
 import { sendJobsTable } from "../handoff/tables.ts"
+import type { EmailOwner } from "./AcceptEmails.ts"
 import type { HistoryEntry } from "./Emails.ts"
-import type { EmailOwner } from "./Sending.ts"
 
 /** What an answer says. */
 export interface HandoffAnswerShown {

@@ -2,12 +2,12 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Engine } from "../../engine/Engine.ts"
-import { SendEmail, SendSender } from "../actors/index.ts"
-import { partsOfSender, senderKey } from "../actors/names.ts"
-import { capOf } from "../actors/senderRules.ts"
-import { heldUntil } from "../holdRules.ts"
+import { partsOfSender, senderKey } from "../account/actors/actorKeys.ts"
+import { SendEmail, SendSender } from "../account/actors/index.ts"
+import { capOf } from "../account/actors/senderRules.ts"
+import { heldUntil } from "../rules/hold.ts"
+import type { EmailOwner } from "./AcceptEmails.ts"
 import type { holdReasons, ShownState } from "./forms.ts"
-import type { EmailOwner } from "./Sending.ts"
 
 export interface EmailHold {
   readonly reason: (typeof holdReasons)[number]

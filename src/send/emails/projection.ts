@@ -5,9 +5,9 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../engine/Reactor.ts"
-import { deferred, deferredPlanned } from "../../postgres/deferred.ts"
+import { deferred, deferredPlanned } from "../../postgres/deferredStatements.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { type EmailFact, SendEmail } from "../actors/index.ts"
+import { type EmailFact, SendEmail } from "../account/actors/index.ts"
 import { emailsTable } from "./table.ts"
 
 /** A row's history stays below this, however many recipients are reported of. */

@@ -4,13 +4,13 @@
  */
 import { Result } from "effect"
 import { quote } from "../../http/parameters.ts"
-import type { RiskySignal } from "../admissionRules.ts"
-import { riskySignalsOf } from "../content/index.ts"
 import { maximumRecipients, maximumScheduleMillis, maximumSubjectLength } from "../limits.ts"
-import { type Message, recipientsOf } from "../message/Message.ts"
+import { type Message, recipientsOf } from "../Message.ts"
+import type { RiskySignal } from "../rules/admission.ts"
+import { riskySignalsOf } from "../rules/content/index.ts"
 import { type Address, isSimulator, readAddress } from "./addresses.ts"
 import type { EmailForm } from "./forms.ts"
-import { attachmentsOf, headersOf, tagsOf } from "./parts.ts"
+import { attachmentsOf, headersOf, tagsOf } from "./headersAndAttachments.ts"
 import { Fault, fault, isLine } from "./texts.ts"
 import { timeOf } from "./time.ts"
 

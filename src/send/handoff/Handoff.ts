@@ -7,24 +7,24 @@ import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import * as GroupCommit from "../../common/groupCommit.ts"
 import { isTraced } from "../../common/isTraced.ts"
-import { steadily } from "../../common/steadily.ts"
+import { superviseLoop } from "../../common/superviseLoop.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { contactOf } from "../../platform/contacts.ts"
 import {
   type DueLane,
+  type JobOutcome,
   make as makeWorkQueue,
   maximumDuePage,
-  type Outcome,
   type PartitionClaim,
   type TakenJob
 } from "../../postgres/WorkQueue.ts"
-import { SendAccount } from "../actors/index.ts"
-import { engineAsks } from "../admissionAsks.ts"
-import { MessageContents } from "../contents/MessageContents.ts"
-import { MailTransport } from "../transport/MailTransport.ts"
+import { SendAccount } from "../account/actors/index.ts"
+import { MessageContents } from "../emails/contents/MessageContents.ts"
+import { engineAsks } from "../library/admissionAsks.ts"
 import { makeAccountAlerts } from "./accountAlerts.ts"
-import { returned } from "./delivering.ts"
-import { type Attempted, type Begun, beginEmails, type Going, recordEmails } from "./emails.ts"
+import { returned } from "./attemptMail.ts"
+import { beginEmails, type MailAttempt, type MailAttempts, type MailResult, recordEmails } from "./emails.ts"
+import type { HandoffContext, HandoffSettings } from "./HandoffContext.ts"
 import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
 import { HandoffGroups, type Room } from "./HandoffGroups.ts"
 import { HandoffMetrics } from "./HandoffMetrics.ts"
@@ -45,12 +45,12 @@ import {
   takingPlaces,
   troubleMillis
 } from "./limits.ts"
+import { MailTransport } from "./MailTransport.ts"
 import { makeOrder } from "./Notices.ts"
 import { beginNotices } from "./noticeMails.ts"
-import type { HandoffParts, HandoffSettings } from "./parts.ts"
 import { goOn } from "./projection.ts"
 import { sendJobsTable } from "./tables.ts"
-import { makeMoment, takeTogether } from "./together.ts"
+import { makeMoment, takeTogether } from "./takeTogether.ts"
 
 export const defaultHandoffSettings: HandoffSettings = {
   takingPlaces,
@@ -78,16 +78,21 @@ const tellTrouble = Effect.fnUntraced(function* (told: { at: number }, mails: nu
 })
 
 /** Which of the mails that were taken go. */
-const begunOf = (parts: HandoffParts, { group }: HandoffGroup, jobs: ReadonlyArray<TakenJob>, told: { at: number }) => {
+const begunOf = (
+  parts: HandoffContext,
+  { group }: HandoffGroup,
+  jobs: ReadonlyArray<TakenJob>,
+  told: { at: number }
+) => {
   const [organization, purpose] = partsOfGroup(group)
   const { settings } = parts
   return Effect.suspend(
-    (): Effect.Effect<Begun, unknown> =>
+    (): Effect.Effect<MailAttempts, unknown> =>
       purpose === "notices" ? beginNotices(parts, organization, jobs) : beginEmails(parts, organization, purpose, jobs)
   ).pipe(
     Effect.timeout(Duration.millis(settings.attemptMillis)),
     Effect.catch((error) =>
-      Effect.map(tellTrouble(told, jobs.length, group, error), (now): Begun => {
+      Effect.map(tellTrouble(told, jobs.length, group, error), (now): MailAttempts => {
         const outcomes = jobs.map((job) => returned(job, now + settings.troubleMillis))
         return { outcomes, isPaused: false, going: [] }
       })
@@ -97,7 +102,7 @@ const begunOf = (parts: HandoffParts, { group }: HandoffGroup, jobs: ReadonlyArr
 
 /** An attempt in a span of its own, where anybody sees it. It links to what has made mail of the account due. */
 const traced = <A>(
-  { isTraced }: HandoffParts,
+  { isTraced }: HandoffContext,
   { cause, partition }: HandoffGroup,
   job: TakenJob,
   attempt: Effect.Effect<A>
@@ -111,7 +116,7 @@ const traced = <A>(
     : attempt
 
 /** What an attempt has come to, as long as its job is this process's own. */
-const attemptedOf = (parts: HandoffParts, one: HandoffGroup, { attempt, job }: Going, told: { at: number }) =>
+const attemptedOf = (parts: HandoffContext, one: HandoffGroup, { attempt, job }: MailAttempt, told: { at: number }) =>
   Clock.currentTimeMillis.pipe(
     Effect.flatMap((now) => {
       const { attemptMillis, leaseMillis } = parts.settings
@@ -121,7 +126,7 @@ const attemptedOf = (parts: HandoffParts, one: HandoffGroup, { attempt, job }: G
     Effect.catchCause((cause) =>
       Effect.map(
         tellTrouble(told, 1, one.group, cause),
-        (now): Attempted => ({ job, reports: [], outcome: returned(job, now + parts.settings.troubleMillis) })
+        (now): MailResult => ({ job, reports: [], outcome: returned(job, now + parts.settings.troubleMillis) })
       )
     ),
     (attempted) => traced(parts, one, job, attempted)
@@ -129,7 +134,7 @@ const attemptedOf = (parts: HandoffParts, one: HandoffGroup, { attempt, job }: G
 
 /** Records what attempts have come to. What cannot be recorded now comes again, and is known to have been handed over. */
 const recordAll = Effect.fnUntraced(
-  function* (parts: HandoffParts, { group }: HandoffGroup, ended: ReadonlyArray<Attempted>, told: { at: number }) {
+  function* (parts: HandoffContext, { group }: HandoffGroup, ended: ReadonlyArray<MailResult>, told: { at: number }) {
     const [organization, purpose] = partsOfGroup(group)
     const { deliverTimeoutMillis, leaseMillis, troubleMillis } = parts.settings
     const outcomes = yield* recordEmails(parts, organization, purpose === "test" ? "test" : "live", ended).pipe(
@@ -147,14 +152,14 @@ const recordAll = Effect.fnUntraced(
     Effect.catchCause(effect, (cause) => Effect.logWarning(`mails of ${group} wait until their lease is over`, cause))
 )
 
-const lookAgain = Effect.fnUntraced(function* ({ asks, goOn }: HandoffParts, one: HandoffGroup) {
+const lookAgain = Effect.fnUntraced(function* ({ asks, goOn }: HandoffContext, one: HandoffGroup) {
   const [organization, purpose] = partsOfGroup(one.group)
   const { trust } = yield* asks.state(organization, SendAccount, purpose)
   if (trust.stage !== "sending_paused") yield* goOn(one, yield* Clock.currentTimeMillis)
 })
 
 /** Looks for due jobs in the queue. */
-const scan = Effect.fnUntraced(function* ({ queue }: HandoffParts, groups: HandoffGroups, partition: number) {
+const scan = Effect.fnUntraced(function* ({ queue }: HandoffContext, groups: HandoffGroups, partition: number) {
   let after: DueLane | undefined
   for (;;) {
     const page: ReadonlyArray<DueLane> = yield* queue.due(partition, { after, limit: maximumDuePage })
@@ -166,7 +171,7 @@ const scan = Effect.fnUntraced(function* ({ queue }: HandoffParts, groups: Hando
 })
 
 /** Counts the queue now and then: the more there is to count, the more seldom. */
-const counting = (parts: HandoffParts, partitions: Effect.Effect<ReadonlyArray<number>>) => {
+const counting = (parts: HandoffContext, partitions: Effect.Effect<ReadonlyArray<number>>) => {
   let counted: ReadonlySet<number> = new Set()
   return Effect.gen(function* () {
     const begunAt = yield* Clock.currentTimeMillis
@@ -186,7 +191,7 @@ const counting = (parts: HandoffParts, partitions: Effect.Effect<ReadonlyArray<n
 }
 
 /** The groups, with what takes, attempts and records their mails; each of it in a fiber of its own. */
-const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => unknown): HandoffGroups => {
+const makeGroups = (parts: HandoffContext, run: (effect: Effect.Effect<void>) => unknown): HandoffGroups => {
   const { settings } = parts
   const told = { at: 0 }
   const recording = makeMoment()
@@ -260,7 +265,7 @@ const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => u
 
 /** Starts the workers, which end with the scope. */
 const start = (
-  parts: HandoffParts,
+  parts: HandoffContext,
   feed: HandoffFeed["Service"],
   partitions: Effect.Effect<ReadonlyArray<number>>
 ): Effect.Effect<void, never, Scope.Scope> =>
@@ -289,9 +294,9 @@ const start = (
       yield* Effect.sleep(Duration.millis(settings.scanMillis))
     })
     const told = { retryMillis: settings.troubleMillis }
-    yield* Effect.forkScoped(steadily(scanning, { ...told, failed: "looking for mail that is due failed" }))
+    yield* Effect.forkScoped(superviseLoop(scanning, { ...told, failed: "looking for mail that is due failed" }))
     yield* Effect.forkScoped(
-      steadily(counting(parts, partitions), { ...told, failed: "counting the mail that waits failed" })
+      superviseLoop(counting(parts, partitions), { ...told, failed: "counting the mail that waits failed" })
     )
   })
 
@@ -314,11 +319,11 @@ export const layerHandoff = (
         maximumWaiting: settings.takingPlaces
       })
       const group = yield* GroupCommit.make({
-        write: (all: ReadonlyArray<ReadonlyArray<Outcome>>) => Effect.as(queue.settle(all.flat()), all),
+        write: (all: ReadonlyArray<ReadonlyArray<JobOutcome>>) => Effect.as(queue.settle(all.flat()), all),
         maximumBatch: settledTogether,
         maximumWaiting: maximumUnderWay
       })
-      const parts: HandoffParts = {
+      const parts: HandoffContext = {
         settings,
         queue,
         isTraced: isTraced(yield* Effect.context<never>()),

@@ -2,7 +2,7 @@
  * Whose mails are taken from the queue next, and how many (docs/handoff.md, 2). Accounts take turns. Each has room for so many mails under way, by lane, and takes more as
  * soon as some have ended, so that a mail that takes long holds up none of the others. Pure but for its callbacks; it needs no service.
  */
-import type { Attempted } from "./emails.ts"
+import type { MailResult } from "./emails.ts"
 import type { HandoffGroup } from "./HandoffFeed.ts"
 import { partsOfGroup } from "./jobs.ts"
 import { maximumUnderWay, underWayLimits } from "./limits.ts"
@@ -38,7 +38,7 @@ interface Working {
   isResting: boolean
   isRecording: boolean
   readonly underWay: Array<number>
-  ended: Array<Attempted>
+  ended: Array<MailResult>
 }
 
 const sum = (counts: ReadonlyArray<number>): number => counts.reduce((total, count) => total + count, 0)
@@ -85,7 +85,7 @@ export class HandoffGroups {
   }
 
   /** An attempt has ended, and its outcome is to be recorded: beside those of others that end while one is being recorded. */
-  ended(one: HandoffGroup, attempted: Attempted): void {
+  ended(one: HandoffGroup, attempted: MailResult): void {
     const working = this.workingOf(one)
     working.ended.push(attempted)
     if (working.isRecording) return
@@ -94,7 +94,7 @@ export class HandoffGroups {
   }
 
   /** What is to be recorded now; with nothing left the group's recording is over. */
-  toRecord(one: HandoffGroup): ReadonlyArray<Attempted> {
+  toRecord(one: HandoffGroup): ReadonlyArray<MailResult> {
     const working = this.workingOf(one)
     const { ended } = working
     working.ended = []

@@ -5,14 +5,14 @@
 import { Clock, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
-import type { Mode } from "../actors/index.ts"
-import type { HandoffAnswer } from "../transport/MailTransport.ts"
+import type { Mode } from "../account/actors/index.ts"
+import type { HandoffAnswer } from "./MailTransport.ts"
 import type { Notices } from "./Notices.ts"
 
 /** Takes in every answer, and tells of those that are about the account. */
 export type AccountAlert = (organization: string, mode: Mode, answer: HandoffAnswer) => Effect.Effect<void>
 
-export interface AccountAlertParts {
+export interface AccountAlertOptions {
   readonly order: Notices["Service"]["order"]
   readonly contactOf: (
     organization: string
@@ -34,7 +34,7 @@ const refusalIn = (answer: HandoffAnswer): { readonly code: string; readonly rea
 const textOf = (name: string, said: string): string =>
   `The mail relay refuses to send email of ${name}. It says:\n\n  ${said}\n\nNo recipient is to blame, and nothing is lost: the mail waits, and is tried again at least once an hour until the relay takes it. Usual causes are a sender that the relay has not verified, a quota that is used up, or an account that the relay has paused. Please check the sender, or ask whoever operates this platform.\n`
 
-export const makeAccountAlerts = ({ contactOf, order }: AccountAlertParts): AccountAlert => {
+export const makeAccountAlerts = ({ contactOf, order }: AccountAlertOptions): AccountAlert => {
   let loggedAt = Number.NEGATIVE_INFINITY
   const toldOn = new BoundedMap<string, string>(rememberedOrganizations)
 

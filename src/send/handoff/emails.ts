@@ -3,40 +3,47 @@
  * step may be the last one before a crash: what the account has recorded is not handed over again, and what it has not is looked at again.
  */
 import { Clock, Effect, Schedule } from "effect"
-import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
-import { type EmailReport, type EmailState, type Mode, SendAccount, SendEmail, suppressedOf } from "../actors/index.ts"
-import { bareAddress } from "../actors/names.ts"
-import { type Message, recipientsOf } from "../message/Message.ts"
-import { type HandoffAnswer, plainAddress } from "../transport/MailTransport.ts"
-import { deliver, isOpen, returned, settledAs } from "./delivering.ts"
+import type { JobOutcome, TakenJob } from "../../postgres/WorkQueue.ts"
+import { bareAddress } from "../account/actors/actorKeys.ts"
+import {
+  type EmailReport,
+  type EmailState,
+  type Mode,
+  SendAccount,
+  SendEmail,
+  suppressedOf
+} from "../account/actors/index.ts"
+import { type Message, recipientsOf } from "../Message.ts"
+import { deliver, isOpen, returned, settledAs } from "./attemptMail.ts"
+import type { HandoffContext } from "./HandoffContext.ts"
 import { decodeEmailJob, type EmailJob, encodeEmailJob, handoffLanes, type SettledRecipient } from "./jobs.ts"
 import { pausedLookMillis } from "./limits.ts"
-import type { HandoffParts } from "./parts.ts"
-import { failureOf, type Handed, isLast, type Part, partsOf, reportsOf, simulatedOf } from "./reports.ts"
+import { type HandoffAnswer, plainAddress } from "./MailTransport.ts"
+import { failureOf, type HandedMail, isLast, partsOf, type RecipientAnswer, reportsOf, simulatedOf } from "./reports.ts"
 
 /** What an attempt has come to. */
-export interface Attempted {
+export interface MailResult {
   readonly job: TakenJob
   readonly reports: ReadonlyArray<EmailReport>
-  readonly outcome: Outcome
+  readonly outcome: JobOutcome
   /** Keeps the job with what is known of some recipients, before the account is told: what it is told is not handed over again. */
-  readonly note?: Outcome | undefined
+  readonly note?: JobOutcome | undefined
 }
 
 /** An attempt that may be made. */
-export interface Going {
+export interface MailAttempt {
   readonly job: TakenJob
-  readonly attempt: Effect.Effect<Attempted, unknown>
+  readonly attempt: Effect.Effect<MailResult, unknown>
 }
 
 /** What becomes of mails that were taken together. */
-export interface Begun {
+export interface MailAttempts {
   /** Of those that do not go. */
-  readonly outcomes: ReadonlyArray<Outcome>
+  readonly outcomes: ReadonlyArray<JobOutcome>
   /** Whether some of them wait for the end of a pause. */
   readonly isPaused: boolean
   /** Each by itself: none waits for another one's answer. */
-  readonly going: ReadonlyArray<Going>
+  readonly going: ReadonlyArray<MailAttempt>
 }
 
 interface Taken {
@@ -53,7 +60,7 @@ const reportRetries = { schedule: Schedule.exponential("100 millis"), times: 3 }
 
 /** Reads where the emails are and what they say. */
 const lookAt = Effect.fnUntraced(function* (
-  { asks, contents }: HandoffParts,
+  { asks, contents }: HandoffContext,
   organization: string,
   jobs: ReadonlyArray<{ readonly job: TakenJob; readonly email: EmailJob }>
 ) {
@@ -72,7 +79,7 @@ const reportsAtOnce = 25
 
 /** Tells the account. What is told twice counts once. */
 const tell = (
-  { asks }: HandoffParts,
+  { asks }: HandoffContext,
   organization: string,
   mode: Mode,
   reports: ReadonlyArray<EmailReport>
@@ -85,7 +92,7 @@ const tell = (
     { discard: true }
   )
 
-const handedOf = ({ email, message, state }: Taken, recipients: ReadonlyArray<string>): Handed | undefined =>
+const handedOf = ({ email, message, state }: Taken, recipients: ReadonlyArray<string>): HandedMail | undefined =>
   message === null ? undefined : { id: email.email, sender: state.sender, mode: state.mode, message, recipients }
 
 /** Whether the account has recorded already what became of the email, so that its job is over. Of one that some recipients have the job itself says what is left. */
@@ -96,7 +103,7 @@ const isOver = ({ email, state: { state } }: Taken): boolean =>
 const keptReasonLength = 200
 
 /** The recipients of whom nothing is to be waited for, by their place among all of them. */
-const settledOf = (message: Message, parts: ReadonlyArray<Part>): ReadonlyArray<SettledRecipient> => {
+const settledOf = (message: Message, parts: ReadonlyArray<RecipientAnswer>): ReadonlyArray<SettledRecipient> => {
   const all = recipientsOf(message)
   return parts.flatMap(({ answer, recipient }): ReadonlyArray<SettledRecipient> => {
     const index = all.indexOf(recipient)
@@ -108,9 +115,9 @@ const settledOf = (message: Message, parts: ReadonlyArray<Part>): ReadonlyArray<
 }
 
 /** What earlier attempts have come to for some recipients. */
-const earlierParts = ({ settled = [] }: EmailJob, message: Message): ReadonlyArray<Part> => {
+const earlierParts = ({ settled = [] }: EmailJob, message: Message): ReadonlyArray<RecipientAnswer> => {
   const all = recipientsOf(message)
-  return settled.flatMap(({ index, refused }): ReadonlyArray<Part> => {
+  return settled.flatMap(({ index, refused }): ReadonlyArray<RecipientAnswer> => {
     const recipient = all[index]
     if (recipient === undefined) return []
     return [{ recipient, answer: refused === undefined ? { _tag: "Accepted" } : { _tag: "Permanent", ...refused } }]
@@ -124,7 +131,7 @@ const envelopeTo = (recipients: ReadonlyArray<string>): ReadonlyArray<string> =>
 
 /** The email's attempt, and what is to be told of it. */
 const attempt = Effect.fnUntraced(function* (
-  parts: HandoffParts,
+  parts: HandoffContext,
   organization: string,
   one: Taken,
   recipients: ReadonlyArray<string>
@@ -132,7 +139,7 @@ const attempt = Effect.fnUntraced(function* (
   const { email, job, message, state } = one
   const about = { id: email.email, sender: state.sender }
   const over = { _tag: "Done", id: job.id, attempt: job.attempt } as const
-  const failed = (reason: string): Attempted => ({
+  const failed = (reason: string): MailResult => ({
     job,
     reports: [{ ...about, what: "failed", reason }],
     outcome: over
@@ -144,24 +151,24 @@ const attempt = Effect.fnUntraced(function* (
   if (left.length === 0)
     return earlier.length === 0
       ? failed("all of its recipients are suppressed")
-      : ({ job, reports: reportsOf(handed, earlier, job.attempt), outcome: over } satisfies Attempted)
+      : ({ job, reports: reportsOf(handed, earlier, job.attempt), outcome: over } satisfies MailResult)
   const transport = parts.transport[state.mode]
   const mail = { id: email.email, organization, mode: state.mode, message, acceptedAt: email.acceptedAt }
   const envelope = { from: plainAddress(message.from), to: envelopeTo(left) }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
   yield* count(parts, one, transport.kind, answer)
   yield* parts.alert(organization, state.mode, answer)
-  if (answer._tag === "Failed") return { job, reports: [failureOf(handed, answer)], outcome: over } satisfies Attempted
+  if (answer._tag === "Failed") return { job, reports: [failureOf(handed, answer)], outcome: over } satisfies MailResult
   return yield* attempted(parts, one, handed, earlier, partsOf(left, answer))
 })
 
 /** What is known after an attempt of those that were left. */
 const attempted = Effect.fnUntraced(function* (
-  { metrics, settings }: HandoffParts,
+  { metrics, settings }: HandoffContext,
   { email, job }: Taken,
-  handed: Handed,
-  earlier: ReadonlyArray<Part>,
-  now: ReadonlyArray<Part>
+  handed: HandedMail,
+  earlier: ReadonlyArray<RecipientAnswer>,
+  now: ReadonlyArray<RecipientAnswer>
 ) {
   const all = [...earlier, ...now]
   const reports = reportsOf(handed, all, job.attempt)
@@ -177,13 +184,13 @@ const attempted = Effect.fnUntraced(function* (
   }
   const payload = isNoted || isRefused ? encodeEmailJob(known) : undefined
   const outcome = yield* settledAs(job, answers, { waitMillis: settings.troubleMillis, refusals, payload })
-  if (payload === undefined || !isNoted) return { job, reports, outcome } satisfies Attempted
+  if (payload === undefined || !isNoted) return { job, reports, outcome } satisfies MailResult
   const dueAt = (yield* Clock.currentTimeMillis) + settings.leaseMillis
   const note = { _tag: "Again", id: job.id, attempt: job.attempt, dueAt, lane: job.lane, payload } as const
-  return { job, reports, outcome, note } satisfies Attempted
+  return { job, reports, outcome, note } satisfies MailResult
 })
 
-const count = ({ metrics }: HandoffParts, { email, job, state }: Taken, kind: string, answer: HandoffAnswer) =>
+const count = ({ metrics }: HandoffContext, { email, job, state }: Taken, kind: string, answer: HandoffAnswer) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const tags = answer._tag === "Parted" ? answer.parts.map((part) => part.answer._tag) : [answer._tag]
     if (tags.includes("Accepted")) {
@@ -198,12 +205,12 @@ const count = ({ metrics }: HandoffParts, { email, job, state }: Taken, kind: st
 
 /** Asks which emails of an account may go. Fails where the account, the contents or the engine cannot be reached; then nothing is known of any job. */
 export const beginEmails = Effect.fnUntraced(function* (
-  parts: HandoffParts,
+  parts: HandoffContext,
   organization: string,
   mode: Mode,
   jobs: ReadonlyArray<TakenJob>
 ) {
-  const outcomes: Array<Outcome> = []
+  const outcomes: Array<JobOutcome> = []
   const readable: Array<{ readonly job: TakenJob; readonly email: EmailJob }> = []
   for (const job of jobs) {
     const email = decodeEmailJob(job.payload)
@@ -221,7 +228,7 @@ export const beginEmails = Effect.fnUntraced(function* (
   yield* tell(parts, organization, mode, left)
   for (const { job } of over) outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
   const asked = taken.filter((one) => !isOver(one))
-  if (asked.length === 0) return { outcomes, isPaused: false, going: [] } satisfies Begun
+  if (asked.length === 0) return { outcomes, isPaused: false, going: [] } satisfies MailAttempts
   const allOf = ({ message }: Taken) => (message === null ? nobody : recipientsOf(message))
   const { account, emails } = yield* parts.asks.ask(organization, SendAccount, mode, {
     _tag: "Dispatch",
@@ -229,7 +236,7 @@ export const beginEmails = Effect.fnUntraced(function* (
   })
   const now = yield* Clock.currentTimeMillis
   const isPaused = account.trustStage === "sending_paused"
-  const going: Array<Going> = []
+  const going: Array<MailAttempt> = []
   let waits = false
   for (const [index, one] of asked.entries()) {
     const { job } = one
@@ -245,15 +252,15 @@ export const beginEmails = Effect.fnUntraced(function* (
       outcomes.push(returned(job, now + pausedLookMillis, handoffLanes.paused))
     } else outcomes.push(returned(job, now + parts.settings.troubleMillis))
   }
-  return { outcomes, isPaused: waits, going } satisfies Begun
+  return { outcomes, isPaused: waits, going } satisfies MailAttempts
 })
 
 /** Tells the account what attempts have come to, and settles their jobs. Where it fails, it is not known whether the account knows. */
 export const recordEmails = Effect.fnUntraced(function* (
-  parts: HandoffParts,
+  parts: HandoffContext,
   organization: string,
   mode: Mode,
-  ended: ReadonlyArray<Attempted>
+  ended: ReadonlyArray<MailResult>
 ) {
   yield* parts.settle(ended.flatMap(({ note }) => note ?? []))
   yield* tell(

@@ -1,6 +1,6 @@
 /** The jobs of the hand-off as they stand in the work queue. Pure. */
 import { Schema } from "effect"
-import { type Mode, modes } from "../actors/index.ts"
+import { type Mode, modes } from "../account/actors/index.ts"
 
 /** First attempts, attempts after a failure, and mails that found their account paused. */
 export const handoffLanes = { first: 0, again: 1, paused: 2 } as const

@@ -1,12 +1,12 @@
 /** What the platform itself writes to an organization's contact (docs/handoff.md, 4). */
 import { Clock, Effect } from "effect"
-import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
-import type { Message } from "../message/Message.ts"
-import { plainAddress } from "../transport/MailTransport.ts"
-import { deliver, settledAs } from "./delivering.ts"
-import type { Begun } from "./emails.ts"
+import type { JobOutcome, TakenJob } from "../../postgres/WorkQueue.ts"
+import type { Message } from "../Message.ts"
+import { deliver, settledAs } from "./attemptMail.ts"
+import type { MailAttempts } from "./emails.ts"
+import type { HandoffContext } from "./HandoffContext.ts"
 import { decodeNotice, type Notice } from "./jobs.ts"
-import type { HandoffParts } from "./parts.ts"
+import { plainAddress } from "./MailTransport.ts"
 import { partsOf } from "./reports.ts"
 
 const accountReasons: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ export const noticeMessage = (
 })
 
 /** What is to be sent, and as what mail; null where nobody is there to read it, or nothing is left to read. */
-const mailOf = Effect.fnUntraced(function* (parts: HandoffParts, organization: string, notice: Notice) {
+const mailOf = Effect.fnUntraced(function* (parts: HandoffContext, organization: string, notice: Notice) {
   if (notice._tag === "Mail") {
     const [message = null] = yield* parts.contents.read(organization, [notice.pointer])
     return message === null ? null : { message, mode: notice.mode }
@@ -67,16 +67,17 @@ const mailOf = Effect.fnUntraced(function* (parts: HandoffParts, organization: s
   return { message: noticeMessage(parts.settings.noticesFrom, contact.email, said), mode: "live" as const }
 })
 
-const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organization: string, job: TakenJob) {
+const handOverNotice = Effect.fnUntraced(function* (parts: HandoffContext, organization: string, job: TakenJob) {
   const { attempt, id } = job
   const notice = decodeNotice(job.payload)
-  if (notice._tag === "None") return { _tag: "Parked", id, attempt, error: "the job cannot be read" } satisfies Outcome
+  if (notice._tag === "None")
+    return { _tag: "Parked", id, attempt, error: "the job cannot be read" } satisfies JobOutcome
   const found = yield* mailOf(parts, organization, notice.value)
   if (found === null) {
     yield* Effect.logInfo(
       `${organization} is not told of ${notice.value._tag}: nobody is there to be told, or it is too late`
     )
-    return { _tag: "Done", id, attempt } satisfies Outcome
+    return { _tag: "Done", id, attempt } satisfies JobOutcome
   }
   const { message, mode } = found
   const transport = parts.transport[mode]
@@ -101,10 +102,10 @@ const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organiz
 
 /** Notices ask nobody whether they may go. */
 export const beginNotices = (
-  parts: HandoffParts,
+  parts: HandoffContext,
   organization: string,
   jobs: ReadonlyArray<TakenJob>
-): Effect.Effect<Begun> =>
+): Effect.Effect<MailAttempts> =>
   Effect.succeed({
     outcomes: [],
     isPaused: false,

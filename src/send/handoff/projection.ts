@@ -6,7 +6,7 @@ import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../engine/Reactor.ts"
 import type { EventRecord, FactRecord, LogRecord } from "../../engine/records.ts"
-import { deferred, deferredPlanned } from "../../postgres/deferred.ts"
+import { deferred, deferredPlanned } from "../../postgres/deferredStatements.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { make as makeWorkQueue, maximumBatch, type NewJob } from "../../postgres/WorkQueue.ts"
 import {
@@ -17,7 +17,7 @@ import {
   type SenderFact,
   SendSender,
   senderKey
-} from "../actors/index.ts"
+} from "../account/actors/index.ts"
 import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
 import { emailJobId, encodeEmailJob, groupOf, handoffLanes, noticeId } from "./jobs.ts"
 import { noticeJobs } from "./noticeJobs.ts"

@@ -1,11 +1,11 @@
 /** What is told to the account about mails that were handed over or were not (docs/handoff.md, 2). Pure. */
-import type { EmailReport, Mode } from "../actors/index.ts"
-import type { Message } from "../message/Message.ts"
-import { type HandoffAnswer, type PartAnswer, plainAddress } from "../transport/MailTransport.ts"
+import type { EmailReport, Mode } from "../account/actors/index.ts"
+import type { Message } from "../Message.ts"
 import { handoffDelaysMillis } from "./limits.ts"
+import { type HandoffAnswer, type PartAnswer, plainAddress } from "./MailTransport.ts"
 import { simulatedReports } from "./simulator.ts"
 
-export interface Handed {
+export interface HandedMail {
   readonly id: string
   readonly sender: string
   readonly mode: Mode
@@ -15,7 +15,7 @@ export interface Handed {
 }
 
 /** What is known of one recipient, as it was given. */
-export interface Part {
+export interface RecipientAnswer {
   readonly recipient: string
   readonly answer: PartAnswer
 }
@@ -23,7 +23,7 @@ export interface Part {
 const fieldsOf = ({ from, subject, to }: Message) => ({ from, to, subject })
 
 /** What the simulator's recipients of a test mail answer. */
-export const simulatedOf = ({ id, message, mode, recipients, sender }: Handed): ReadonlyArray<EmailReport> =>
+export const simulatedOf = ({ id, message, mode, recipients, sender }: HandedMail): ReadonlyArray<EmailReport> =>
   mode === "live"
     ? []
     : simulatedReports(recipients).map((report) => ({
@@ -42,7 +42,7 @@ const isOfReputation = ({ code, isReputation }: Extract<PartAnswer, { readonly _
 export const partsOf = (
   recipients: ReadonlyArray<string>,
   answer: Exclude<HandoffAnswer, { readonly _tag: "Failed" }>
-): ReadonlyArray<Part> => {
+): ReadonlyArray<RecipientAnswer> => {
   if (answer._tag !== "Parted") return recipients.map((recipient) => ({ recipient, answer }))
   const answers = new Map(answer.parts.map((part) => [part.recipient.toLowerCase(), part.answer]))
   const waits: PartAnswer = { _tag: "Waits", reason: "it was not attempted" }
@@ -53,7 +53,7 @@ export const partsOf = (
 }
 
 /** A recipient that was refused, or that nobody has taken the mail for within 72 hours while others did. */
-const bounced = ({ id, message, sender }: Handed, recipient: string, answer: PartAnswer): EmailReport => {
+const bounced = ({ id, message, sender }: HandedMail, recipient: string, answer: PartAnswer): EmailReport => {
   const about = { id, sender, what: "bounced", recipient, from: message.from, subject: message.subject } as const
   if (answer._tag === "Permanent") {
     const { code, reason } = answer
@@ -84,7 +84,11 @@ const wordsOf = (answer: PartAnswer): { readonly code: string; readonly reason: 
  * The reports after an attempt; `attempt` counts from 1, and `parts` has everybody of whom something is known, from earlier attempts too. The order matters: each counts as
  * the ones before have left the email.
  */
-export const reportsOf = (handed: Handed, parts: ReadonlyArray<Part>, attempt: number): ReadonlyArray<EmailReport> => {
+export const reportsOf = (
+  handed: HandedMail,
+  parts: ReadonlyArray<RecipientAnswer>,
+  attempt: number
+): ReadonlyArray<EmailReport> => {
   const { id, message, sender } = handed
   const about = { id, sender, ...fieldsOf(message) }
   const of = (...tags: ReadonlyArray<PartAnswer["_tag"]>) => parts.filter(({ answer }) => tags.includes(answer._tag))
@@ -113,7 +117,7 @@ export const reportsOf = (handed: Handed, parts: ReadonlyArray<Part>, attempt: n
 
 /** What is told of an email that cannot be made into a mail. */
 export const failureOf = (
-  { id, message, sender }: Handed,
+  { id, message, sender }: HandedMail,
   { kind, reason }: Extract<HandoffAnswer, { readonly _tag: "Failed" }>
 ): EmailReport => ({ id, sender, ...fieldsOf(message), what: "failed", kind, reason })
 

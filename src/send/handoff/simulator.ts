@@ -1,5 +1,5 @@
 /** Recipients of test mail that act out their name (docs/handoff.md, 2): what is reported of them right after the hand-off. Pure. */
-import { bareAddress } from "../actors/index.ts"
+import { bareAddress } from "../account/actors/index.ts"
 
 const simulated = /^(delivered|bounced|complained)(?:\+[^@]*)?@simulator\.invalid$/
 

@@ -1,7 +1,7 @@
 /** Whose account a request concerns. */
 import { Effect } from "effect"
 import { CurrentPrincipal } from "../../platform/access.ts"
-import type { Account } from "../domains/model.ts"
+import type { Account } from "../senders/domains/model.ts"
 
 /** The account of the key that asks. */
 export const currentAccount = Effect.map(

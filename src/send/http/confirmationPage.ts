@@ -5,8 +5,8 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { Page } from "../../http/server.ts"
-import { tokenLength } from "../senders/limits.ts"
-import { confirmationPath, Senders } from "../senders/Senders.ts"
+import { tokenLength } from "../senders/addresses/limits.ts"
+import { confirmationPath, Senders } from "../senders/addresses/Senders.ts"
 import { escaped, htmlPage } from "./htmlPage.ts"
 
 const page = (status: number, body: string) => htmlPage("Confirm a sender", status, body)

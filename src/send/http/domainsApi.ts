@@ -6,9 +6,9 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { SendAccess } from "../../platform/access.ts"
-import { domainStatuses } from "../domains/model.ts"
-import { recordStatuses } from "../domains/records.ts"
 import { tiers } from "../limits.ts"
+import { domainStatuses } from "../senders/domains/model.ts"
+import { recordStatuses } from "../senders/domains/records.ts"
 import { pageOf, pageQuery } from "./pages.ts"
 import {
   SendConflict,

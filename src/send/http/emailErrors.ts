@@ -8,11 +8,11 @@ import type { OnceError } from "../../engine/errors.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
 import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
-import type { ContentsUnavailable } from "../contents/MessageContents.ts"
+import type { AcceptFault } from "../emails/AcceptEmails.ts"
+import type { ContentsUnavailable } from "../emails/contents/MessageContents.ts"
 import type { EmailNotFound, EmailNotWaiting, ScheduleTooFar } from "../emails/Emails.ts"
-import type { SendingFault } from "../emails/Sending.ts"
-import { retryAfterSeconds } from "../rejections.ts"
-import { rejectedAs } from "./rejected.ts"
+import { retryAfterSeconds } from "../rules/rejections.ts"
+import { rejectedAs } from "./rejectionErrors.ts"
 import {
   SendConflict,
   SendIdempotencyConflict,
@@ -57,7 +57,7 @@ const contentsFault = (error: ContentsUnavailable): Effect.Effect<never, SendUna
 
 /** A request to send that was not accepted, at the time of the answer. */
 export const sendingFault = (
-  error: SendingFault,
+  error: AcceptFault,
   now: number
 ): Effect.Effect<never, ReturnType<typeof rejectedAs> | SendIdempotencyConflict | SendUnavailable> => {
   if ("code" in error && !SqlError.isSqlError(error)) {

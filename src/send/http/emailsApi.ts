@@ -1,6 +1,6 @@
 /**
  * The part of the API that takes and shows email, as an HttpApi group (docs/platform.md, 9.10 to 9.12): paths and errors; the bodies are in `forms.ts`. Paths and fields
- * are those of Resend's API. Definitions only: `emailsHandlers.ts` implements them and the typed client shares them.
+ * are those of Resend's API. Definitions only: `emailsHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -30,7 +30,7 @@ import {
   shownStates
 } from "../emails/forms.ts"
 import { maximumSendBodyBytes } from "../limits.ts"
-import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejected.ts"
+import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejectionErrors.ts"
 
 /**
  * Access to the endpoints that take email: a key with the service `send`. Its requests count against the key's own rate (docs/platform.md, 9.10), and not

@@ -4,8 +4,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
 import type { CurrentSite } from "../../platform/siteAccess.ts"
-import { FeedbackSignal } from "../inbound/feedbackSignal.ts"
-import { siteFeedbackOutcomes } from "../inbound/SiteFeedback.ts"
+import { FeedbackSignal } from "../feedback/intake/feedbackSignal.ts"
+import { siteFeedbackOutcomes } from "../feedback/intake/SiteFeedback.ts"
 import { maximumEmails } from "../limits.ts"
 import {
   SendInternalError,

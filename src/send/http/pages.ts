@@ -36,7 +36,7 @@ export const pageOf = <A extends Schema.Top>(item: A) =>
   })
 
 /** A place in the list: the page begins beyond it. */
-export interface Beyond {
+export interface PageStart {
   readonly at: number
   readonly id: string
   /** The page is of newer items, the nearest ones. */
@@ -44,11 +44,11 @@ export interface Beyond {
 }
 
 /** Items of a list as its store gives them. */
-export interface Listed<Item, E> {
+export interface PagedList<Item, E> {
   /** When an item of this id was made; undefined where there is none. */
   readonly placeOf: (id: string) => Effect.Effect<number | undefined, E>
   /** Newest first; with `isNewer` oldest first. */
-  readonly page: (beyond: Beyond | undefined, limit: number) => Effect.Effect<ReadonlyArray<Item>, E>
+  readonly page: (beyond: PageStart | undefined, limit: number) => Effect.Effect<ReadonlyArray<Item>, E>
   readonly at: (item: Item) => { readonly at: number; readonly id: string }
 }
 
@@ -56,7 +56,7 @@ export interface Listed<Item, E> {
 export const answerPage = Effect.fnUntraced(function* <Item, E>(
   list: string,
   { after, before, cursor, limit = defaultCursorPageSize }: PageQuery,
-  { at, page, placeOf }: Listed<Item, E>
+  { at, page, placeOf }: PagedList<Item, E>
 ) {
   const cursors = yield* PageCursors
   if ([after, before, cursor].filter((given) => given !== undefined).length > 1)

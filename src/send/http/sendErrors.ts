@@ -5,10 +5,10 @@
 import { Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { AskError, isRetryable } from "../../engine/errors.ts"
-import { databaseFailed } from "../../http/databaseFailed.ts"
+import { databaseFailed } from "../../http/databaseFailure.ts"
 import { NestedUnavailable } from "../../http/nestedErrors.ts"
 import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
-import type { EngineNotStarted } from "../../platform/lazyEngine.ts"
+import type { EngineNotStarted } from "../../platform/EngineOnDemand.ts"
 import type { OrganizationNotFound } from "../../platform/Organizations.ts"
 
 export {

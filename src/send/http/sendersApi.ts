@@ -1,8 +1,8 @@
-/** Single addresses as senders as an HttpApi group (docs/platform.md, 9.14). Definitions only: `senders.ts` implements them and the typed client shares them. */
+/** Single addresses as senders as an HttpApi group (docs/platform.md, 9.14). Definitions only: `sendersHttp.ts` implements them and the typed client shares them. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"
-import { senderStatuses } from "../senders/model.ts"
+import { senderStatuses } from "../senders/addresses/model.ts"
 import { idempotent, idParameter, listedTier, once, standing } from "./domainsApi.ts"
 import { pageOf, pageQuery } from "./pages.ts"
 import {

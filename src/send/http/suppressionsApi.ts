@@ -1,12 +1,12 @@
 /**
- * The suppression list as an HttpApi group (docs/platform.md, 9.15), with the paths and fields of Resend's API. Definitions only: `suppressions.ts` implements them and the typed
+ * The suppression list as an HttpApi group (docs/platform.md, 9.15), with the paths and fields of Resend's API. Definitions only: `suppressionsHttp.ts` implements them and the typed
  * client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"
+import { origins } from "../account/suppressions/suppression.ts"
 import { maximumEmails } from "../limits.ts"
-import { origins } from "../suppressions/suppressions.ts"
 import { idempotent, once } from "./domainsApi.ts"
 import { pageOf, pageQuery } from "./pages.ts"
 import { SendIdempotencyConflict, SendInvalidRequest, SendNotFound, SendUnavailable } from "./sendErrors.ts"

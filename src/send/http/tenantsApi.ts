@@ -2,10 +2,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"
-import { modes } from "../actors/index.ts"
-import { PlanSchema } from "../actors/schemas.ts"
-import { pauseReasons } from "../pauseRules.ts"
-import { stages } from "../trustRules.ts"
+import { modes } from "../account/actors/index.ts"
+import { PlanSchema } from "../account/actors/schemas.ts"
+import { pauseReasons } from "../rules/pause.ts"
+import { stages } from "../rules/trust.ts"
 import { SendForbidden, SendUnavailable } from "./sendErrors.ts"
 
 const Timestamp = Schema.String.annotate({ description: "ISO 8601" })

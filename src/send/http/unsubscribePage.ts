@@ -6,8 +6,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { SecretsKeys } from "../../common/secretsKeys.ts"
 import type { Page } from "../../http/server.ts"
-import { SuppressionList } from "../suppressions/SuppressionList.ts"
-import { readUnsubscribeToken, type Unsubscription, unsubscribePath } from "../unsubscribe/links.ts"
+import { SuppressionList } from "../account/suppressions/SuppressionList.ts"
+import { readUnsubscribeToken, type Unsubscription, unsubscribePath } from "../feedback/unsubscribe/unsubscribeLink.ts"
 import { escaped, htmlPage } from "./htmlPage.ts"
 
 const page = (status: number, body: string) => htmlPage("Unsubscribe", status, body)

@@ -3,8 +3,8 @@
  * (docs/architecture.md, rules 10, 13).
  */
 
-import { unreadableVersion } from "../../engine/core/rows.ts"
-import { maximumColdTimers } from "../../engine/core/timers.ts"
+import { unreadableVersion } from "../../engine/core/actors/actorRows.ts"
+import { maximumColdTimers } from "../../engine/core/timers/Timers.ts"
 import { maximumFrameBytes, maximumQueuedSignals, maximumStateBytes, stateSlackBytes } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
 

@@ -2,7 +2,7 @@
  * One writer per epoch, epochs rise, frames are chained and numbered without a gap, and time does not go back
  * (docs/architecture.md, rules 2, 4, 7, 8).
  */
-import { emptyLogHash } from "../../engine/Checkpoints.ts"
+import { emptyLogHash } from "../../engine/ports/Checkpoints.ts"
 import type { Checker } from "../Checker.ts"
 import type { Commit } from "../Truth.ts"
 import type { SimulatedProcess } from "../World.ts"

@@ -4,7 +4,7 @@
  * keys. Needs no service.
  */
 import { Cause, Effect, Exit, Stream } from "effect"
-import { beginning, type FactPosition, FactsPurged } from "../../engine/following.ts"
+import { beginning, type FactPosition, FactsPurged } from "../../engine/followTypes.ts"
 import type { FactRecord } from "../../engine/records.ts"
 import type { Step } from "../Scenario.ts"
 import type { SimulatedEngine } from "../SimulatedEngine.ts"

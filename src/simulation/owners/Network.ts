@@ -3,7 +3,7 @@
  * delivered twice. Needs no service.
  */
 import { Duration, Effect, FiberSet } from "effect"
-import { Remote, RemoteUnavailable } from "../../engine/Remote.ts"
+import { Remote, RemoteUnavailable } from "../../engine/ports/Remote.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 import type { OwnersSimulation } from "./Simulation.ts"
 

@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { formatLevels } from "../../common/formats.ts"
 import { decodeFrame } from "../../engine/frame.ts"
-import type { StoredFrame } from "../../engine/Journal.ts"
+import type { StoredFrame } from "../../engine/ports/Journal.ts"
 import { isRefusal } from "../answers.ts"
 import type { Answer } from "../Operations.ts"
 import { maximumStaleMillis } from "../SimulatedJournal.ts"

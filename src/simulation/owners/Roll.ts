@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { formatLevels, formatsProblem, raisedLevel } from "../../common/formats.ts"
 import type { Frame } from "../../engine/frame.ts"
-import { PlacementUnavailable } from "../../engine/Placement.ts"
+import { PlacementUnavailable } from "../../engine/ports/Placement.ts"
 import { levelOf } from "./actors.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 import type { OwnersSimulation } from "./Simulation.ts"

@@ -3,7 +3,7 @@
  * for a while. Needs no service.
  */
 import { Effect } from "effect"
-import { PlacementUnavailable } from "../../engine/Placement.ts"
+import { PlacementUnavailable } from "../../engine/ports/Placement.ts"
 import type { Step } from "./Scenario.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 import type { OwnersSimulation } from "./Simulation.ts"

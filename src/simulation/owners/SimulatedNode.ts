@@ -4,15 +4,15 @@
  */
 import { Context, Effect, Exit, Fiber, Logger, Scope } from "effect"
 import { formatLevels, type KnownFormats } from "../../common/formats.ts"
-import { Checkpoints } from "../../engine/Checkpoints.ts"
-import { Cursors } from "../../engine/Cursors.ts"
 import { type Engine, make } from "../../engine/Engine.ts"
-import { Journal } from "../../engine/Journal.ts"
-import { Placement } from "../../engine/Placement.ts"
-import { Remote } from "../../engine/Remote.ts"
-import { internals } from "../../engine/shell/internals.ts"
-import type { Partition } from "../../engine/shell/Partition.ts"
-import * as Tenure from "../../engine/Tenure.ts"
+import * as PartitionOwnership from "../../engine/PartitionOwnership.ts"
+import { Checkpoints } from "../../engine/ports/Checkpoints.ts"
+import { Cursors } from "../../engine/ports/Cursors.ts"
+import { Journal } from "../../engine/ports/Journal.ts"
+import { Placement } from "../../engine/ports/Placement.ts"
+import { Remote } from "../../engine/ports/Remote.ts"
+import { internals } from "../../engine/shell/partition/internals.ts"
+import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import type { HostedProcess } from "../Host.ts"
 import { noteMessage } from "../Marks.ts"
 import { makeJournal } from "../SimulatedJournal.ts"
@@ -33,7 +33,7 @@ export class SimulatedNode implements HostedProcess {
   engine: Engine["Service"] | undefined = undefined
   /** Whether it was told to stop, and takes no partition any more. */
   isLeaving = false
-  private tenure: Tenure.Tenure | undefined
+  private tenure: PartitionOwnership.PartitionOwnership | undefined
   /** Partitions that it was given before it could take them. */
   private readonly early = new Set<number>()
   /** What stands for each partition, as placement knows it. */
@@ -101,7 +101,7 @@ export class SimulatedNode implements HostedProcess {
   private placement(): Placement["Service"] {
     const { simulation } = this
     const place: Placement["Service"]["place"] = Effect.fnUntraced({ self: this }, function* (_partitions, serve) {
-      const tenure = yield* Tenure.make({
+      const tenure = yield* PartitionOwnership.make({
         serve: (partition) => simulation.promises.served(this, partition, serve(partition)),
         isTaken: (partition) => simulation.shards.statement(this, () => this.isTaken(partition)),
         take: (partition) => {

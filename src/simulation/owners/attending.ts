@@ -1,8 +1,8 @@
 /** How a node of a simulation attends while nodes are upgraded: the real attendance, over the simulation's roll. */
 import { Duration, Effect, Schedule } from "effect"
 import { seenLevel } from "../../common/formats.ts"
-import * as Attendance from "../../engine/Attendance.ts"
-import type { PlacementUnavailable } from "../../engine/Placement.ts"
+import * as NodeMembership from "../../engine/NodeMembership.ts"
+import type { PlacementUnavailable } from "../../engine/ports/Placement.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 
 /** How soon a node whose start has failed is started again. */
@@ -22,7 +22,7 @@ export const attending = (node: SimulatedNode, end: () => void): Effect.Effect<A
   Effect.gen(function* () {
     const { marks, roll } = node.simulation
     const seen = seenLevel(node.known, node.name)
-    const attendance = yield* Attendance.make<PlacementUnavailable>({
+    const attendance = yield* NodeMembership.make<PlacementUnavailable>({
       newest: node.known.newest,
       seen,
       join: Effect.flatMap(

@@ -7,7 +7,7 @@ import { OutcomeUnknown, PartitionUnavailable } from "../../engine/errors.ts"
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
 import { eventRetentionMillis } from "../../events/event.ts"
 import { DispatchFeed } from "../../webhooks/delivery/DispatchFeed.ts"
-import { MatchedBatch } from "../../webhooks/delivery/matching.ts"
+import { MatchedBatch } from "../../webhooks/delivery/matchEvents.ts"
 import { deliveryIdOf, encodePayload, jobLanes } from "../../webhooks/delivery/model.ts"
 import {
   DeliveriesUnavailable,

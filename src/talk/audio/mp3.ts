@@ -1,7 +1,7 @@
 /**
  * MP3 streams (MPEG-1, 2 and 2.5, layer III): finds the frames, which tell how long the audio lasts. Pure.
  */
-import { type AudioReader, makePending } from "./reader.ts"
+import { type AudioReader, makeByteBuffer } from "./reader.ts"
 
 /** Kilobits a second by the header's index; 0 is a frame of free format, which is not read. */
 const rates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
@@ -55,7 +55,7 @@ const tagBytes = (bytes: Uint8Array, at: number): number =>
  * wrong in a stream of several.
  */
 export const makeMp3Reader = ({ isJoined }: { readonly isJoined: boolean }): AudioReader => {
-  const pending = makePending()
+  const pending = makeByteBuffer()
   let seconds = 0
   let toSkip = 0
   return {

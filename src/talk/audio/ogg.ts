@@ -2,7 +2,7 @@
  * Ogg streams of Opus (RFC 3533, RFC 7845): finds the pages, whose positions tell how long the audio lasts. Parts behind
  * one another are a chained stream, which needs no change. Pure.
  */
-import { type AudioReader, makePending } from "./reader.ts"
+import { type AudioReader, makeByteBuffer } from "./reader.ts"
 
 const pageHeaderBytes = 27
 /** Positions count samples of this rate, whatever the audio's own is. */
@@ -12,7 +12,7 @@ const noPosition = 0xffff_ffff_ffff_ffffn
 const beginsStream = 2
 
 export const makeOggReader = (): AudioReader => {
-  const pending = makePending()
+  const pending = makeByteBuffer()
   /** Of the streams before the present one. */
   let before = 0
   let skipped = 0

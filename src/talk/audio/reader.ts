@@ -7,14 +7,14 @@ export interface AudioReader {
 }
 
 /** Bytes of a stream that are not yet a whole frame or page, and how many of the next ones are passed over. */
-export interface Pending {
+export interface ByteBuffer {
   /** Adds bytes and answers all that wait. */
   readonly add: (bytes: Uint8Array) => Buffer
   /** Keeps what stands behind this place. */
   readonly keepFrom: (at: number) => void
 }
 
-export const makePending = (): Pending => {
+export const makeByteBuffer = (): ByteBuffer => {
   let waiting = Buffer.alloc(0)
   return {
     add: (bytes) => {

@@ -8,8 +8,8 @@ import type { ChildProcessSpawner } from "effect/process"
 import type { FormatId } from "../formats.ts"
 import { offerMillis, probeTimeoutMillis } from "../limits.ts"
 import { SpeechEngine, type SpeechOrder, SpeechUnavailable } from "../SpeechEngine.ts"
-import { type EspeakVoice, readable, readListing, wordsPerMinuteOf } from "./listing.ts"
 import { findProgram, runProgram } from "./programs.ts"
+import { type EspeakVoice, readable, readListing, wordsPerMinuteOf } from "./voiceList.ts"
 
 interface Encoder {
   readonly program: string

@@ -8,8 +8,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { isStoreFailure, transaction } from "../../postgres/transactions.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import {
+  type JobOutcome,
   make as makeWorkQueue,
-  type Outcome,
   type TakenJob,
   type WorkQueue,
   type WorkQueueUnavailable
@@ -98,7 +98,7 @@ const sorted = (
   now: number
 ) => {
   const taken: Array<TakenDelivery> = []
-  const refused: Array<Outcome> = []
+  const refused: Array<JobOutcome> = []
   const gone: Array<DeliveryKey> = []
   for (const job of jobs) {
     const { attempt, group, id, lane, payload } = job

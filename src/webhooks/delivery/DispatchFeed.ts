@@ -4,8 +4,8 @@
  * further statement. Deliveries for which the dispatcher has no room wait in the queue. Needs no service.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
+import { EndpointCache, OrganizationCache } from "../endpoint/EndpointCache.ts"
 import type { FoldedEndpoint } from "../endpoint/model.ts"
-import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/remembered.ts"
 import type { TakenDelivery } from "./ports.ts"
 
 /** What one transaction of the reactor committed. */
@@ -50,9 +50,9 @@ export class DispatchFeed extends Context.Service<
   DispatchFeed,
   {
     /** Endpoints as this process has folded or read them. */
-    readonly remembered: RememberedEndpoints
+    readonly remembered: EndpointCache
     /** Whole organizations, as the SQL reactors of this process know them. */
-    readonly organizations: RememberedOrganizations
+    readonly organizations: OrganizationCache
     /** The dispatcher of this process, while there is one. */
     readonly listener: () => DispatchListener | undefined
     /** Makes this listener the dispatcher of the process until the scope ends. */
@@ -62,8 +62,8 @@ export class DispatchFeed extends Context.Service<
   static readonly layer: Layer.Layer<DispatchFeed> = Layer.sync(DispatchFeed, () => {
     let current: DispatchListener | undefined
     return DispatchFeed.of({
-      remembered: new RememberedEndpoints(),
-      organizations: new RememberedOrganizations(),
+      remembered: new EndpointCache(),
+      organizations: new OrganizationCache(),
       listener: () => current,
       attach: (listener) =>
         Effect.asVoid(

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { unnest } from "../../postgres/unnest.ts"
-import type { Outcome, WorkQueue } from "../../postgres/WorkQueue.ts"
+import type { JobOutcome, WorkQueue } from "../../postgres/WorkQueue.ts"
 import { endpointsTable } from "../endpoint/model.ts"
 import { type DeliveryStatus, deliveriesTable, jobLanes, maximumShownAttempts } from "./model.ts"
 import type { DeliveryOutcome } from "./ports.ts"
@@ -23,7 +23,7 @@ export interface DeliveryKey {
 }
 
 /** What an outcome means for the delivery's job. */
-export const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): Outcome => {
+export const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): JobOutcome => {
   switch (result._tag) {
     case "Settled":
       return { _tag: "Done", id, attempt }

@@ -49,7 +49,7 @@ export type Attempt =
   /** No answer at all: no such name, a refused target or connection, a failed handshake, a connection that broke. */
   | { readonly _tag: "NoAnswer" }
 
-export interface Outcome {
+export interface AttemptOutcome {
   /** `gone` is a failure after which the endpoint is paused at once (410). */
   readonly result: "succeeded" | "failed" | "gone"
   /** HTTP status; 0 without an answer. */
@@ -80,7 +80,7 @@ export const parseRetryAfter = (header: string, nowMillis: number): number => {
 }
 
 /** What an attempt means: any 2xx is a success, everything else a failure, redirects included. `nowMillis` is when it ended. */
-export const classify = (attempt: Attempt, nowMillis: number): Outcome => {
+export const classify = (attempt: Attempt, nowMillis: number): AttemptOutcome => {
   if (attempt._tag !== "Answered") return { result: "failed", status: 0, retryAfterMillis: 0 }
   const { retryAfter, status } = attempt
   if (status >= 200 && status <= 299) return { result: "succeeded", status, retryAfterMillis: 0 }
@@ -104,7 +104,7 @@ export type NextStep =
 export const nextStep = (
   schedule: RetrySchedule,
   attempts: number,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   nowMillis: number,
   random: number
 ): NextStep => {

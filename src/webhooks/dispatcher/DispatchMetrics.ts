@@ -1,7 +1,7 @@
 /** The dispatcher's metrics. Updated synchronously. All names begin with `sluice_webhook_`. */
 import { type Context, Metric } from "effect"
 import { deliveryStatuses } from "../delivery/model.ts"
-import type { Place } from "./DispatchQueue.ts"
+import type { AttemptPlace } from "./DispatchQueue.ts"
 
 const milliseconds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
 
@@ -21,7 +21,7 @@ export class DispatchMetrics {
     boundaries: milliseconds
   })
   private readonly inFlight = Metric.gauge("sluice_webhook_attempts_in_flight", { description: "Attempts in flight" })
-  private readonly inFlightAt: Readonly<Record<Place, Metric.Gauge<number>>> = {
+  private readonly inFlightAt: Readonly<Record<AttemptPlace, Metric.Gauge<number>>> = {
     main: Metric.gauge("sluice_webhook_main_places", { description: "Places taken by attempts of quick endpoints" }),
     slow: Metric.gauge("sluice_webhook_slow_places", { description: "Places taken by attempts of slow endpoints" }),
     overdue: Metric.gauge("sluice_webhook_attempts_overdue", {
@@ -53,7 +53,7 @@ export class DispatchMetrics {
   }
 
   /** Sets the attempts in flight and the deliveries in memory. */
-  load(inFlight: Readonly<Record<Place, number>>, held: number): void {
+  load(inFlight: Readonly<Record<AttemptPlace, number>>, held: number): void {
     this.inFlight.updateUnsafe(inFlight.main + inFlight.slow + inFlight.overdue, this.context)
     for (const place of ["main", "slow", "overdue"] as const)
       this.inFlightAt[place].updateUnsafe(inFlight[place], this.context)

@@ -3,13 +3,21 @@
  * turns, however much each has waiting. Each endpoint gets as many concurrent attempts as its pace allows, first attempts
  * beside retries. Endpoints that answer and slow endpoints have separate places, and an attempt that hangs goes on
  * without one, so that nobody waits for the endpoints of others. An endpoint whose rate allows no attempt now waits
- * outside, without a turn (`rate.ts`). No I/O: the dispatcher tells the queue what happens, and gives it the clock that
+ * outside, without a turn (`AttemptRate.ts`). No I/O: the dispatcher tells the queue what happens, and gives it the clock that
  * rates go by.
  */
 import { MutableList } from "effect"
 import { jobLanes } from "../delivery/model.ts"
-import { type AttemptEnd, firstPace, overduePace, type Pace, paceAfter, type Track, windowOf } from "./pace.ts"
-import { AttemptRate, windowOfRate } from "./rate.ts"
+import { AttemptRate, windowOfRate } from "./AttemptRate.ts"
+import {
+  type AttemptEnd,
+  firstPace,
+  overduePace,
+  type Pace,
+  paceAfter,
+  type Track,
+  windowOf
+} from "./ConcurrencyLimit.ts"
 import { roomOf, Shares } from "./shares.ts"
 import { Turns } from "./Turns.ts"
 
@@ -26,7 +34,7 @@ export interface Capacity {
 }
 
 /** Where an attempt is counted: at the track whose place it has, or at those that are overdue and have none. */
-export type Place = Track | "overdue"
+export type AttemptPlace = Track | "overdue"
 
 /**
  * All overdue attempts may be this many times the places of the main track. Beyond that, organizations go on of which
@@ -92,7 +100,7 @@ export interface Slot<Item, Queue extends EndpointQueue<Item> = EndpointQueue<It
   readonly queue: Queue
   readonly item: Item
   readonly lane: number
-  place: Place
+  place: AttemptPlace
   /** How many its endpoint had when it began, this one included. */
   readonly inFlight: number
   /** Whether its endpoint had one attempt at a time then. */
@@ -130,7 +138,7 @@ export const nextLane = (state: {
 
 export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQueue<Item>> {
   readonly capacity: Capacity
-  private readonly shares: Readonly<Record<Place, Shares>>
+  private readonly shares: Readonly<Record<AttemptPlace, Shares>>
   /** Organizations that wait, and of each the endpoints that wait. */
   private readonly turns: Readonly<Record<Track, Turns<string>>> = { main: new Turns(), slow: new Turns() }
   private readonly endpoints: Readonly<Record<Track, Map<string, Turns<Queue>>>> = { main: new Map(), slow: new Map() }
@@ -152,13 +160,13 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   }
 
   /** Attempts in flight. */
-  get used(): Readonly<Record<Place, number>> {
+  get used(): Readonly<Record<AttemptPlace, number>> {
     const { main, overdue, slow } = this.shares
     return { main: main.used, slow: slow.used, overdue: overdue.used }
   }
 
   /** Attempts of an organization in flight. */
-  usedBy(organizationId: string): Readonly<Record<Place, number>> {
+  usedBy(organizationId: string): Readonly<Record<AttemptPlace, number>> {
     const { main, overdue, slow } = this.shares
     return { main: main.of(organizationId), slow: slow.of(organizationId), overdue: overdue.of(organizationId) }
   }

@@ -18,11 +18,11 @@ import type {
   SigningSecrets
 } from "../delivery/ports.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
-import { type AttemptParts, attempt, spanOf } from "./attempting.ts"
-import { type DeliverySlot, type DispatcherSettings, Dispatching } from "./Dispatching.ts"
+import { type AttemptContext, attempt, spanOf } from "./attempt.ts"
+import { type DeliverySlot, type DispatcherSettings, DispatcherState } from "./DispatcherState.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
-import type { Place } from "./DispatchQueue.ts"
-import { fibers, giveBack } from "./refilling.ts"
+import type { AttemptPlace } from "./DispatchQueue.ts"
+import { fibers, giveBack } from "./storeSync.ts"
 
 /** Most outcomes in one statement, concurrent statements, and waiting outcomes. */
 const outcomesAtOnce = 1_000
@@ -98,7 +98,7 @@ export class WebhookDispatcher extends Context.Service<
       /** Deliveries in memory. */
       readonly held: number
       /** Attempts in flight: at endpoints that answer, at slow ones, and those that hang at either. */
-      readonly inFlight: Readonly<Record<Place, number>>
+      readonly inFlight: Readonly<Record<AttemptPlace, number>>
     }>
   }
 >()("sluice/webhooks/WebhookDispatcher") {}
@@ -153,7 +153,7 @@ export const make = (
 ): Effect.Effect<WebhookDispatcher["Service"], never, Scope.Scope> =>
   Effect.gen(function* () {
     const { actors, feed, secrets, sender, store } = ports
-    const dispatching = new Dispatching(settings, yield* Clock.Clock)
+    const dispatching = new DispatcherState(settings, yield* Clock.Clock)
     const metrics = new DispatchMetrics(yield* Effect.context<never>())
     const recorder = yield* makeGroupCommit({
       write: (outcomes: ReadonlyArray<DeliveryOutcome>) => recordAll(store, outcomes),
@@ -167,7 +167,7 @@ export const make = (
     const isSeen = isTraced(yield* Effect.context<never>())
     const traced = (slot: DeliverySlot, attempt: Effect.Effect<void>) =>
       isSeen ? Effect.withSpan(attempt, "sluice.webhook.attempt", spanOf(slot.item)) : attempt
-    const parts: AttemptParts = { dispatching, sender, actors, secrets, metrics, recorder }
+    const parts: AttemptContext = { dispatching, sender, actors, secrets, metrics, recorder }
     dispatching.begin = (slot) => {
       run(
         Effect.catchCause(traced(slot, attempt(parts, slot)), (cause) => {

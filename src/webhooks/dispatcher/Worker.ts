@@ -13,7 +13,7 @@ import { allLanes, EndpointQueue, type Permission } from "./DispatchQueue.ts"
  * A question to an endpoint's actor: its number among all questions, and the frame of the state that was known at that
  * time.
  */
-export interface Asked {
+export interface StateQuestion {
   readonly number: number
   readonly sequence: number | undefined
 }

@@ -9,9 +9,9 @@ import * as DeliveryStorePostgres from "../delivery/DeliveryStorePostgres.ts"
 import { DispatchFeed } from "../delivery/DispatchFeed.ts"
 import { type EndpointActors, SigningSecrets } from "../delivery/ports.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
+import * as HttpSender from "../sender/HttpSender.ts"
 import type { TargetGuard } from "../target/targets.ts"
-import type { DispatcherSettings } from "./Dispatching.ts"
-import * as HttpSender from "./HttpSender.ts"
+import type { DispatcherSettings } from "./DispatcherState.ts"
 import { defaultSettings, make, WebhookDispatcher } from "./WebhookDispatcher.ts"
 
 /** Endpoints as actors of the engine. */

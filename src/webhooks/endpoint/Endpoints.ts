@@ -14,16 +14,16 @@ import { unnest } from "../../postgres/unnest.ts"
 import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
-  type Asking,
   type EndpointChanges,
+  type EndpointCommands,
   type EndpointError,
-  makeAsking,
   makeCreate,
+  makeEndpointCommands,
   makeUpdate,
   makeWithSecret,
   type NewEndpoint,
   type NewIds
-} from "./asking.ts"
+} from "./endpointCommands.ts"
 import { rateProblem } from "./fields.ts"
 import { headersProblem } from "./headers.ts"
 import {
@@ -180,7 +180,7 @@ const makeViews = (sql: SqlClient.SqlClient) => {
 }
 
 /** Lists the endpoints of an owner as their actors have them. */
-const makeListed = (engine: Engine["Service"], { ask }: Asking) =>
+const makeListed = (engine: Engine["Service"], { ask }: EndpointCommands) =>
   Effect.fnUntraced(function* (owner: Owner) {
     const { endpointIds } = yield* engine.ask(
       WebhookEndpoints,
@@ -202,7 +202,7 @@ const makeListed = (engine: Engine["Service"], { ask }: Asking) =>
 const make = (targets: TargetPolicy) =>
   Effect.gen(function* () {
     const engine = yield* Engine
-    const asking = makeAsking(engine)
+    const asking = makeEndpointCommands(engine)
     const { ask, endpointAfter } = asking
     const { viewOf, withDeliveries } = makeViews(yield* SqlClient.SqlClient)
     const secrets = yield* WebhookSecrets

@@ -5,8 +5,8 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { unnest } from "../../postgres/unnest.ts"
+import type { EndpointCache } from "./EndpointCache.ts"
 import { type Endpoint, endpointsTable, type FoldedEndpoint } from "./model.ts"
-import type { RememberedEndpoints } from "./remembered.ts"
 import { WebhookEndpoint } from "./rules.ts"
 
 /** Reads what `encodeEndpoint` of that version wrote. */
@@ -67,7 +67,7 @@ export const changedEndpoints = (
   )
 
 /** The endpoints of organizations, but for deleted ones. */
-export const endpointsOf = (organizations: ReadonlyArray<string>, remembered: RememberedEndpoints) =>
+export const endpointsOf = (organizations: ReadonlyArray<string>, remembered: EndpointCache) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const rows = yield* sql<{ readonly endpointId: string; readonly sequence: number }>`

@@ -7,7 +7,7 @@ import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import type { InvalidPattern } from "../../events/index.ts"
-import { databaseFailed } from "../../http/databaseFailed.ts"
+import { databaseFailed } from "../../http/databaseFailure.ts"
 import type { IdempotencyConflict } from "../../http/idempotency.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
 import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
@@ -19,7 +19,7 @@ import type { EndpointRejection } from "../endpoint/model.ts"
 import type { ReplayNotFound } from "../replay/Replays.ts"
 import type { SecretsUnavailable } from "../secret/errors.ts"
 import type { UrlRefused } from "../target/targets.ts"
-import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./api.ts"
+import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./webhooksApi.ts"
 
 /** How long a request may take before the answer says that its outcome is not known. */
 const requestTimeoutMillis = 10_000

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { ReactorTransaction } from "../../engine/Cursors.ts"
+import { ReactorTransaction } from "../../engine/ports/Cursors.ts"
 import type { FactRecord, LogRecord } from "../../engine/records.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { replaysTable } from "../delivery/model.ts"

@@ -3,8 +3,8 @@
  * look-up at a time, and an answer that is known is given at once while it is checked again. Needs no service.
  */
 import { Cache, Clock, Data, Duration, Effect, Exit, Option } from "effect"
+import { makeBulkhead } from "../../common/Bulkhead.ts"
 import { type AskNameServers, makeNameServers } from "../../common/nameServers.ts"
-import { makePlaces } from "../../common/places.ts"
 import { localAddresses, type ReadHosts, systemHosts } from "./hosts.ts"
 import type { Resolve, ResolvedAddress } from "./targets.ts"
 
@@ -85,7 +85,7 @@ const knownOf = (found: ReadonlyArray<Found>, now: number): Known => {
 
 export const makeNames = ({ hosts = systemHosts, servers }: NamesOptions = {}): Names => {
   const ask = makeNameServers(servers)
-  const inPlace = makePlaces({ total: maximumLookups, ofOrganization: maximumLookupsOfOrganization })
+  const inPlace = makeBulkhead({ total: maximumLookups, ofOrganization: maximumLookupsOfOrganization })
   const lookUp = (host: string) =>
     Effect.flatMap(askForAddresses(ask, host), (found) =>
       Effect.map(Clock.currentTimeMillis, (now) => knownOf(found, now))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { bundledSources } from "../../../src/directory/files/bundled.ts"
+import { bundledSources } from "../../../src/directory/files/bundledSources.ts"
 import type { DatasetKind } from "../../../src/directory/model.ts"
 import { readSource, tally } from "./support.ts"
 

@@ -1,7 +1,7 @@
 /** What every `Checkpoints` promises, whatever stands behind it. */
 import { layer } from "@effect/vitest"
 import type { Layer } from "effect"
-import type { Checkpoints } from "../../../src/engine/Checkpoints.ts"
+import type { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { keys } from "./checkpointsKeys.ts"
 import { removals } from "./checkpointsRemovals.ts"

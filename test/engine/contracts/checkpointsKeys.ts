@@ -1,6 +1,6 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Checkpoints } from "../../../src/engine/Checkpoints.ts"
+import type { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 import { fresh, row, save } from "./checkpointsSupport.ts"
 
 /** The keys of a kind are those whose newest row has a state, in the order of their bytes, in pages. */

@@ -1,8 +1,8 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ActorAddress } from "../../../src/engine/address.ts"
-import type { ActorRow, Checkpoints, ExpiryRow } from "../../../src/engine/Checkpoints.ts"
 import { maximumTimerPage } from "../../../src/engine/limits.ts"
+import type { ActorRow, Checkpoints, ExpiryRow } from "../../../src/engine/ports/Checkpoints.ts"
 import { address, byKey, fresh, names, passing, recordAt, row, save, states } from "./checkpointsSupport.ts"
 
 /** What is pruned or discarded goes, and nothing else. */

@@ -1,7 +1,7 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
-import type { ActorRow, Checkpoints } from "../../../src/engine/Checkpoints.ts"
 import { maximumLoadBatch } from "../../../src/engine/limits.ts"
+import type { ActorRow, Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 import { address, byKey, fresh, names, recordAt, row, save, states } from "./checkpointsSupport.ts"
 
 /** What is saved is found again, whole, and only by its own name and place. */

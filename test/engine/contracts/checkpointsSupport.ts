@@ -1,7 +1,7 @@
 /** What the cases of every `Checkpoints` share. Each test takes a partition that no other one uses. */
 import { Effect } from "effect"
 import type { ActorAddress } from "../../../src/engine/address.ts"
-import { type ActorRow, type CheckpointRecord, Checkpoints } from "../../../src/engine/Checkpoints.ts"
+import { type ActorRow, type CheckpointRecord, Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 
 let nextPartition = 0
 

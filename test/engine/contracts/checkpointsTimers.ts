@@ -1,8 +1,8 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ActorAddress } from "../../../src/engine/address.ts"
-import type { Checkpoints } from "../../../src/engine/Checkpoints.ts"
 import { maximumTimerPage } from "../../../src/engine/limits.ts"
+import type { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 import { fresh, names, row, save } from "./checkpointsSupport.ts"
 
 /** Timers come page by page, each once, from the newest rows alone. */

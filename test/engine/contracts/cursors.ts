@@ -1,8 +1,8 @@
 /** What every `Cursors` promises, whatever stands behind it. Each test takes partitions that no other one uses. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, type Layer } from "effect"
-import { emptyLogHash, type LogPosition } from "../../../src/engine/Checkpoints.ts"
-import { Cursors, type ParkedRecord, ReactorTransaction } from "../../../src/engine/Cursors.ts"
+import { emptyLogHash, type LogPosition } from "../../../src/engine/ports/Checkpoints.ts"
+import { Cursors, type ParkedRecord, ReactorTransaction } from "../../../src/engine/ports/Cursors.ts"
 import { patienceMillis } from "../../support/patience.ts"
 
 /** What the suite needs of an implementation, besides `Cursors`. */

@@ -1,6 +1,6 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import type { PublishAnswer } from "../../../src/engine/Journal.ts"
+import type { PublishAnswer } from "../../../src/engine/ports/Journal.ts"
 import { contentOf, fill, type JournalHarness, numbered, openFresh, publish, readAll, text } from "./journalHarness.ts"
 
 /** A frame is stored once, behind the one that it names, or not at all. */

@@ -1,7 +1,7 @@
 /** What the cases of every `Journal` need of an implementation, and share. Each takes partitions that no other one uses, so that all may have one server. */
 import { assert } from "@effect/vitest"
 import { Context, Effect, Schedule, type Scope, Stream } from "effect"
-import type { Journal, Log, StoredFrame } from "../../../src/engine/Journal.ts"
+import type { Journal, Log, StoredFrame } from "../../../src/engine/ports/Journal.ts"
 
 /** What the suite needs of an implementation. */
 export class JournalHarness extends Context.Service<

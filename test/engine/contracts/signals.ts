@@ -2,7 +2,7 @@
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, Fiber, type Layer, type Scope, Stream } from "effect"
 import { partitionOf } from "../../../src/engine/address.ts"
-import type { Signals } from "../../../src/engine/Signals.ts"
+import type { Signals } from "../../../src/engine/ports/Signals.ts"
 import { patienceMillis } from "../../support/patience.ts"
 
 export class SignalsHarness extends Context.Service<

@@ -1,5 +1,6 @@
 /** A journal in memory whose answers a test scripts one by one: what the server did and what it said need not be the same. */
 import { Effect, Layer } from "effect"
+import { type JournalStore, openLog, publishTo, surveyLogs } from "../../../src/engine/memory/JournalMemory.ts"
 import {
   Journal,
   JournalUnavailable,
@@ -8,8 +9,7 @@ import {
   type PublishAnswer,
   type PublishRequest,
   type StoredFrame
-} from "../../../src/engine/Journal.ts"
-import { type JournalStore, openLog, publishTo, surveyLogs } from "../../../src/engine/memory/JournalMemory.ts"
+} from "../../../src/engine/ports/Journal.ts"
 
 /** What becomes of one publish attempt. */
 export type PublishFault =

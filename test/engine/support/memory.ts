@@ -1,7 +1,7 @@
 /** What a partition's core holds, without the core: for specifications of its parts. */
-import { ActorMemory } from "../../../src/engine/core/ActorMemory.ts"
-import { type Cell, Entry, Registry } from "../../../src/engine/core/actors.ts"
-import { type Limits, ProcessBounds } from "../../../src/engine/core/bounds.ts"
+import { ActorMemory } from "../../../src/engine/core/actors/ActorMemory.ts"
+import { type Cell, Entry, Registry } from "../../../src/engine/core/actors/Organization.ts"
+import { type Limits, ProcessBounds } from "../../../src/engine/core/actors/ProcessBounds.ts"
 import { Counter, Limiter } from "./actors.ts"
 
 const roomy: Limits = { maximumActors: 1_000_000, maximumLaneActors: 1_000_000, mailboxBytes: 1_000_000 }

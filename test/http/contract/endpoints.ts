@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs"
 import { OpenApi } from "effect/http-api"
-import { AdminApi } from "../../../src/admin/api.ts"
+import { AdminApi } from "../../../src/admin/adminApi.ts"
 
 /** What the tests read of a JSON schema. */
 export interface JsonSchema {

@@ -1,6 +1,6 @@
 /** Whose mails are taken next, and how many: what a mail that takes long holds up, and what many mails of one account leave to others. */
 import { describe, expect, it } from "@effect/vitest"
-import type { Attempted } from "../../../src/send/handoff/emails.ts"
+import type { MailResult } from "../../../src/send/handoff/emails.ts"
 import { HandoffGroups, type Room } from "../../../src/send/handoff/HandoffGroups.ts"
 import {
   countingMillis,
@@ -32,7 +32,7 @@ const started = (takingPlaces = 16) => {
   return { groups, takes, records, rests, refills: () => refills }
 }
 
-const attempted = (id: string, lane = 0): Attempted => ({
+const attempted = (id: string, lane = 0): MailResult => ({
   job: { id, group: "a/live", lane, attempt: 1, leasedUntil: 0, expiresAt: null, payload: "" },
   reports: [],
   outcome: { _tag: "Done", id, attempt: 1 }

@@ -5,7 +5,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
-import type { HandoffAnswer, PartAnswer } from "../../../src/send/transport/MailTransport.ts"
+import type { HandoffAnswer, PartAnswer } from "../../../src/send/handoff/MailTransport.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { until } from "../../webhooks/until.ts"
 import { type Deployment, messageTo, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"

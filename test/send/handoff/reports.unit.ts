@@ -1,7 +1,7 @@
 /** What a relay's permanent refusal is told as: a bounce of each recipient, which suppresses unless it is for the sender's reputation. */
 import { describe, expect, it } from "vitest"
+import type { PartAnswer } from "../../../src/send/handoff/MailTransport.ts"
 import { partsOf, reportsOf } from "../../../src/send/handoff/reports.ts"
-import type { PartAnswer } from "../../../src/send/transport/MailTransport.ts"
 
 const message = {
   from: "ann@one.test",

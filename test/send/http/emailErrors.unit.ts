@@ -12,14 +12,14 @@ import {
   Quarantined
 } from "../../../src/engine/errors.ts"
 import { makeRequestState, RequestState } from "../../../src/http/RequestState.ts"
-import { ContentsUnavailable } from "../../../src/send/contents/MessageContents.ts"
-import type { SendingFault } from "../../../src/send/emails/Sending.ts"
+import type { AcceptFault } from "../../../src/send/emails/AcceptEmails.ts"
+import { ContentsUnavailable } from "../../../src/send/emails/contents/MessageContents.ts"
 import { sendingFault } from "../../../src/send/http/emailErrors.ts"
 
 const now = Date.parse("2026-03-01T12:00:00Z")
 
 /** The answer to a fault, and its Retry-After. */
-const answerTo = Effect.fnUntraced(function* (fault: SendingFault) {
+const answerTo = Effect.fnUntraced(function* (fault: AcceptFault) {
   const state = makeRequestState(undefined)
   const { error } = yield* Effect.flip(sendingFault(fault, now)).pipe(Effect.provideService(RequestState, state))
   return { code: error.code, message: error.message, retryAfter: state.responseHeaders?.["retry-after"] }

@@ -10,7 +10,6 @@ import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
 import { Organizations } from "../../../src/platform/Organizations.ts"
 import { SiteCredentials } from "../../../src/platform/SiteCredentials.ts"
-import type { CustomLimits } from "../../../src/send/accountRules.ts"
 import {
   type Mode,
   SendAccount,
@@ -20,8 +19,9 @@ import {
   SendSuppressions,
   senderKey,
   suppressionPlace
-} from "../../../src/send/actors/index.ts"
+} from "../../../src/send/account/actors/index.ts"
 import type { Risk, SendPlan } from "../../../src/send/limits.ts"
+import type { CustomLimits } from "../../../src/send/rules/account.ts"
 import { query } from "../../cli/support.ts"
 import { type SharedApi, useSharedApi } from "../../support/sharedApi.ts"
 import { type Ask, askAt } from "../../webhooks/platform.ts"

@@ -2,17 +2,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { emlOf } from "../../../src/send/mailbox/eml.ts"
-import { mailboxPages } from "../../../src/send/mailbox/http.ts"
-import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../src/send/mailbox/pages.ts"
-import type { Message } from "../../../src/send/message/Message.ts"
 import {
   type CapturedMail,
   CaptureMailbox,
   maximumCaptured,
   maximumCapturedCharacters
-} from "../../../src/send/transport/CaptureMailbox.ts"
-import type { OutgoingMail } from "../../../src/send/transport/MailTransport.ts"
+} from "../../../src/send/handoff/CaptureMailbox.ts"
+import type { OutgoingMail } from "../../../src/send/handoff/MailTransport.ts"
+import { emlOf } from "../../../src/send/handoff/mailbox/eml.ts"
+import { mailboxPages } from "../../../src/send/handoff/mailbox/mailboxPages.ts"
+import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../src/send/handoff/mailbox/pages.ts"
+import type { Message } from "../../../src/send/Message.ts"
 
 const message: Message = {
   from: "Ann <ann@one.test>",

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
+import { maximumLimit, slowAfterMillis, type Track } from "../../../src/webhooks/dispatcher/ConcurrencyLimit.ts"
 import {
   allLanes,
   DispatchQueue,
@@ -11,7 +12,6 @@ import {
   type Permission,
   type Slot
 } from "../../../src/webhooks/dispatcher/DispatchQueue.ts"
-import { maximumLimit, slowAfterMillis, type Track } from "../../../src/webhooks/dispatcher/pace.ts"
 import { roomOf } from "../../../src/webhooks/dispatcher/shares.ts"
 
 interface Item {

@@ -1,8 +1,8 @@
 /** A dispatcher over a store in memory with endpoints and deliveries in it, of which no reactor tells: it has to find them. */
 import { Effect, type Scope } from "effect"
-import { DeliveriesMemory, make } from "../../../src/webhooks/delivery/DeliveryStoreMemory.ts"
 import { encodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryStore } from "../../../src/webhooks/delivery/ports.ts"
+import { DeliveriesMemory, make } from "../../../src/webhooks/embedded/DeliveryStoreMemory.ts"
 import type { DeliveryOrigin, Endpoint } from "../../../src/webhooks/endpoint/model.ts"
 import { endpoint, type Faults, type Started, start } from "./dispatcherSupport.ts"
 

@@ -12,15 +12,15 @@ import {
   type SecretsUnavailable,
   type TakenDelivery
 } from "../../../src/webhooks/delivery/ports.ts"
-import type { DispatcherSettings } from "../../../src/webhooks/dispatcher/Dispatching.ts"
+import type { DispatcherSettings } from "../../../src/webhooks/dispatcher/DispatcherState.ts"
 import {
   type DispatcherPorts,
   defaultSettings,
   make,
   type WebhookDispatcher
 } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
+import { EndpointCache, OrganizationCache } from "../../../src/webhooks/endpoint/EndpointCache.ts"
 import type { Endpoint, EndpointCommand, FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
-import { RememberedEndpoints, RememberedOrganizations } from "../../../src/webhooks/endpoint/remembered.ts"
 import { signatureHeader } from "../../../src/webhooks/secret/signature.ts"
 
 export const endpoint: Endpoint = {
@@ -141,8 +141,8 @@ export const start = (faults: Faults = {}): Effect.Effect<Started, never, Scope.
         forget: () => Effect.void
       },
       feed: DispatchFeed.of({
-        remembered: new RememberedEndpoints(),
-        organizations: new RememberedOrganizations(),
+        remembered: new EndpointCache(),
+        organizations: new OrganizationCache(),
         listener: () => listener,
         attach: (attached) =>
           Effect.sync(() => {

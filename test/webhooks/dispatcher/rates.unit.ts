@@ -4,8 +4,8 @@ import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import { SecretsUnavailable, type TakenDelivery } from "../../../src/webhooks/delivery/ports.ts"
+import { rateWindowMillis } from "../../../src/webhooks/dispatcher/AttemptRate.ts"
 import { DispatchQueue, EndpointQueue } from "../../../src/webhooks/dispatcher/DispatchQueue.ts"
-import { rateWindowMillis } from "../../../src/webhooks/dispatcher/rate.ts"
 import {
   answered,
   delivery,

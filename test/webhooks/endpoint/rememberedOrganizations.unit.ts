@@ -1,9 +1,9 @@
 /** For which move of the SQL reactor's cursor the endpoints of whole organizations that it remembers still hold. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { CursorMove } from "../../../src/engine/Cursors.ts"
+import type { CursorMove } from "../../../src/engine/ports/Cursors.ts"
+import { OrganizationCache } from "../../../src/webhooks/endpoint/EndpointCache.ts"
 import type { FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
-import { RememberedOrganizations } from "../../../src/webhooks/endpoint/remembered.ts"
 
 const move = (from: number, to: number, partition = 0, history = ""): CursorMove => ({
   partition,
@@ -23,7 +23,7 @@ const of = (...endpoints: ReadonlyArray<FoldedEndpoint>) =>
 
 describe("endpoints of organizations that the reactor remembers", () => {
   it("given a committed move, when the next one begins at its end, then they are known; also that there are none", () => {
-    const remembered = new RememberedOrganizations()
+    const remembered = new OrganizationCache()
     remembered.committed(move(0, 3), [...of(endpoint("a", 2)), ["b", []]])
     const known = remembered.of(move(3, 5))
     expect(known("a")).toEqual([endpoint("a", 2)])
@@ -32,7 +32,7 @@ describe("endpoints of organizations that the reactor remembers", () => {
   })
 
   it("given further moves about others, then they are still known; given one about them, then as they are since", () => {
-    const remembered = new RememberedOrganizations()
+    const remembered = new OrganizationCache()
     remembered.committed(move(0, 3), of(endpoint("a", 2)))
     remembered.committed(move(3, 4), of(endpoint("b", 4)))
     remembered.committed(move(4, 6), of(endpoint("a", 5)))
@@ -41,14 +41,14 @@ describe("endpoints of organizations that the reactor remembers", () => {
   })
 
   it("given a move that was rolled back, when it is tried again, then what was before it is known", () => {
-    const remembered = new RememberedOrganizations()
+    const remembered = new OrganizationCache()
     remembered.committed(move(0, 3), of(endpoint("a", 2)))
     expect(remembered.of(move(3, 5))("a")).toEqual([endpoint("a", 2)])
     expect(remembered.of(move(3, 6))("a")).toEqual([endpoint("a", 2)])
   })
 
   it("given that somebody else has moved the cursor meanwhile, or another log stands there, then nothing is known", () => {
-    const remembered = new RememberedOrganizations()
+    const remembered = new OrganizationCache()
     remembered.committed(move(0, 3), of(endpoint("a", 2)))
     expect(remembered.of(move(4, 5))("a")).toBeUndefined()
     expect(remembered.of(move(3, 5, 0, "other"))("a")).toBeUndefined()
@@ -58,7 +58,7 @@ describe("endpoints of organizations that the reactor remembers", () => {
   })
 
   it("given what is no move, then nothing is known, and after it nothing of that partition", () => {
-    const remembered = new RememberedOrganizations()
+    const remembered = new OrganizationCache()
     remembered.committed(move(0, 3), of(endpoint("a", 2)))
     remembered.committed(move(0, 3, 1), of(endpoint("b", 2)))
     expect(remembered.of(undefined)("a")).toBeUndefined()
@@ -68,7 +68,7 @@ describe("endpoints of organizations that the reactor remembers", () => {
   })
 
   it("given more than are to be kept, then those that were not asked for longest go", () => {
-    const remembered = new RememberedOrganizations(5)
+    const remembered = new OrganizationCache(5)
     remembered.committed(move(0, 1), of(endpoint("a", 1)))
     remembered.committed(move(1, 2), of(endpoint("b", 2)))
     remembered.committed(move(2, 3), of(endpoint("a", 1)))
@@ -84,7 +84,7 @@ describe("endpoints of organizations that the reactor remembers", () => {
   })
 
   it.prop("what is known is what is stored", [Schema.Array(Turn)], ([turns]) => {
-    const remembered = new RememberedOrganizations(4)
+    const remembered = new OrganizationCache(4)
     const stored = new Map<string, ReadonlyArray<FoldedEndpoint>>()
     let cursor = 0
     for (const [index, { end, organization }] of turns.entries()) {

@@ -2,7 +2,7 @@
 
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import { make } from "../../../src/webhooks/replay/sending.ts"
+import { make } from "../../../src/webhooks/replay/runReplays.ts"
 import { query } from "../../cli/support.ts"
 import { putEvents } from "../delivery/rows.ts"
 import { useWebhookPlatform } from "../platform.ts"

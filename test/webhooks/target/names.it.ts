@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as HttpSender from "../../../src/webhooks/dispatcher/HttpSender.ts"
+import * as HttpSender from "../../../src/webhooks/sender/HttpSender.ts"
 import { parseHosts } from "../../../src/webhooks/target/hosts.ts"
 import { makeNames, type NameNotFound } from "../../../src/webhooks/target/names.ts"
 import { makeTargetGuard, type ResolvedAddress, type TargetPolicy } from "../../../src/webhooks/target/targets.ts"

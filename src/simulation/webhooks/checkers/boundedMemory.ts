@@ -1,7 +1,8 @@
 /** What is held and in flight stays within its bounds, and at the end nothing is. */
-import { maximumHeld } from "../../../webhooks/dispatcher/Dispatching.ts"
+
+import { maximumLimit } from "../../../webhooks/dispatcher/ConcurrencyLimit.ts"
+import { maximumHeld } from "../../../webhooks/dispatcher/DispatcherState.ts"
 import { maximumOverdue } from "../../../webhooks/dispatcher/DispatchQueue.ts"
-import { maximumLimit } from "../../../webhooks/dispatcher/pace.ts"
 import type { Checker } from "../Observer.ts"
 import { now } from "../Simulation.ts"
 

@@ -15,7 +15,7 @@ import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.t
 import { HandoffFeed } from "../../../../src/send/handoff/HandoffFeed.ts"
 import { DispatchFeed } from "../../../../src/webhooks/delivery/DispatchFeed.ts"
 import { SigningSecrets } from "../../../../src/webhooks/delivery/ports.ts"
-import type { DispatcherSettings } from "../../../../src/webhooks/dispatcher/Dispatching.ts"
+import type { DispatcherSettings } from "../../../../src/webhooks/dispatcher/DispatcherState.ts"
 import * as Dispatcher from "../../../../src/webhooks/dispatcher/onEngine.ts"
 import * as WebhookDispatcher from "../../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import { WebhookEndpoint } from "../../../../src/webhooks/endpoint/rules.ts"

@@ -1,0 +1,25 @@
+/**
+ * A loop that ends with its scope alone: background work that must go on whatever fails. What fails, a defect included, is told and tried again
+ * after a pause; an interruption ends the loop. Needs no service.
+ */
+import { Cause, Duration, Effect } from "effect"
+
+export interface SuperviseOptions {
+  /** What is logged, as a warning, with the cause. */
+  readonly failed: string
+  /** How long it waits after a failure, in milliseconds. */
+  readonly retryMillis: number
+}
+
+/** Does the same for ever; waiting between two rounds is the work's own. */
+export const superviseLoop = <E, R>(
+  work: Effect.Effect<unknown, E, R>,
+  { failed, retryMillis }: SuperviseOptions
+): Effect.Effect<never, never, R> =>
+  Effect.forever(
+    Effect.catchCause(work, (cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause as Cause.Cause<never>)
+        : Effect.andThen(Effect.logWarning(failed, cause), Effect.sleep(Duration.millis(retryMillis)))
+    )
+  )

@@ -1,0 +1,120 @@
+/**
+ * A node's attendance where several nodes share the partitions: it shows itself, gives signs of life, agrees with the others on the formats in force
+ * (docs/cluster.md, "Two versions together"), and hands its partitions over when it is asked to. What the nodes tell each other stands in a database, which the
+ * options speak to. Needs no service.
+ */
+import { Clock, Deferred, Duration, Effect, Result, Semaphore } from "effect"
+import type { FormatsRefused, SeenLevel } from "../common/formats.ts"
+
+/** How often a node gives a sign of life. */
+export const beatMillis = 500
+
+/** Signs of life that are further apart do not belong to one attendance. */
+const gapMillis = 5_000
+
+/**
+ * How long a node must have attended before it leaves silent ones out of account: as long as others need to give a sign of life too, after the database was away
+ * from all of them.
+ */
+export const attendedMillis = 10_000
+
+/** How long a node that leaves waits until its row is gone. */
+const leaveMillis = 2_000
+
+/** What a sign of life is answered with. */
+export interface Beat {
+  readonly isDraining: boolean
+  /** The level of formats in force. */
+  readonly inForce: number
+}
+
+export interface NodeMembershipOptions<E> {
+  /** The newest level of formats that the program knows. */
+  readonly newest: number
+  readonly seen: SeenLevel
+  /** Shows the node. Refused where its program does not know the formats in force; nobody raises them before the node is seen. */
+  readonly join: Effect.Effect<void, E | FormatsRefused>
+  readonly beat: Effect.Effect<Beat, E>
+  /** Raises the level of formats to what every node knows, and has seen it; whether it `forgets` says whether nodes that were silent for long count. */
+  readonly raise: (forgets: boolean) => Effect.Effect<void, E | FormatsRefused>
+  /** The node is not shown any more. */
+  readonly leave: Effect.Effect<void, E>
+  /** Hands the partitions over. */
+  readonly drain: Effect.Effect<void>
+}
+
+export interface NodeMembership<E> {
+  /** Shows the node, and raises the level where it was the last one that held it down. */
+  readonly join: Effect.Effect<void, E | FormatsRefused>
+  /** Gives signs of life until the node has left or is outdated. */
+  readonly attend: Effect.Effect<void>
+  readonly leave: Effect.Effect<void>
+  /** Notes that the program does not know the formats in force. */
+  readonly refuse: (refused: FormatsRefused) => Effect.Effect<void>
+  /** Fails when formats are in force that the program does not know. */
+  readonly outdated: Effect.Effect<never, FormatsRefused>
+}
+
+export const make = <E>(options: NodeMembershipOptions<E>): Effect.Effect<NodeMembership<E>> =>
+  Effect.sync(() => {
+    const { newest, seen } = options
+    const outdated = Deferred.makeUnsafe<never, FormatsRefused>()
+    /** A sign of life that is under way when the node leaves would show it again. */
+    const turn = Semaphore.makeUnsafe(1)
+    let hasLeft = false
+    let hasDrained = false
+    /** The first and the last sign of life of this attendance, on the monotonic clock. */
+    let since: number | undefined
+    let last = 0
+
+    const attended = Effect.map(Clock.Clock, (clock) => {
+      const now = Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+      if (since === undefined || now - last > gapMillis) since = now
+      last = now
+      return now - since
+    })
+
+    const drain = Effect.gen(function* () {
+      hasDrained = true
+      yield* Effect.logInfo("This node was asked to hand its partitions over, and takes none until it is started again")
+      yield* options.drain
+      // It goes on to answer, and to be shown.
+      yield* Effect.ignore(options.join)
+    })
+
+    /** Whether to go on. */
+    const step = Effect.gen(function* () {
+      if (hasLeft) return false
+      const beat = yield* Effect.result(options.beat)
+      if (Result.isFailure(beat)) return true
+      const { inForce, isDraining } = beat.success
+      const millis = yield* attended
+      const refused = yield* Effect.result(seen.saw(inForce))
+      if (Result.isFailure(refused)) {
+        yield* Deferred.fail(outdated, refused.failure)
+        return false
+      }
+      if (inForce < newest) yield* Effect.ignore(options.raise(millis >= attendedMillis))
+      return isDraining && !hasDrained ? ("drain" as const) : true
+    })
+
+    const attend = Effect.gen(function* () {
+      while (true) {
+        yield* Effect.sleep(Duration.millis(beatMillis))
+        const next = yield* turn.withPermits(1)(step)
+        if (next === false) return
+        if (next === "drain" && !hasLeft) yield* drain
+      }
+    })
+
+    return {
+      join: Effect.andThen(options.join, options.raise(false)),
+      attend,
+      leave: Effect.suspend(() => {
+        hasLeft = true
+        return Effect.ignore(Effect.timeout(turn.withPermits(1)(options.leave), Duration.millis(leaveMillis)))
+      }),
+      refuse: (refused) => Effect.asVoid(Deferred.fail(outdated, refused)),
+      outdated: Deferred.await(outdated)
+    }
+  })

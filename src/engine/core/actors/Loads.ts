@@ -1,0 +1,63 @@
+/**
+ * The actors whose checkpoint rows are wanted, in batches: those asked for while a batch is being read go together in
+ * the next one (docs/architecture.md, rule 10).
+ */
+import { maximumConcurrentLoads, maximumLoadBatch, maximumPrefetchedActors } from "../../limits.ts"
+import type { Cell, Organization } from "./Organization.ts"
+
+/** Actors whose rows are read together. */
+export interface LoadBatch {
+  /** The life that asked. */
+  readonly life: number
+  readonly cells: ReadonlyArray<Cell>
+  /** Rows up to this frame count. */
+  readonly through: number
+}
+
+export class Loads {
+  private wanted: Array<Cell> = []
+  private underWay = 0
+  private life = 0
+
+  /** Begins a new life, which has no use for what was asked for before. */
+  begin(): void {
+    this.life++
+    this.wanted = []
+    this.underWay = 0
+  }
+
+  request(cell: Cell): void {
+    cell.requested = true
+    this.wanted.push(cell)
+  }
+
+  /** Whether an actor of that organization may be asked for ahead of its command. */
+  admitsAhead({ prefetched }: Organization): boolean {
+    return prefetched < maximumPrefetchedActors && this.wanted.length < maximumLoadBatch
+  }
+
+  /** Counts an actor that was asked for ahead of its command. */
+  ahead(cell: Cell): void {
+    cell.isAhead = true
+    cell.organization.prefetched++
+  }
+
+  /** The next batch; undefined when none may be read now. */
+  take(through: number): LoadBatch | undefined {
+    if (this.wanted.length === 0 || this.underWay >= maximumConcurrentLoads) return undefined
+    this.underWay++
+    return { life: this.life, cells: this.wanted.splice(0, maximumLoadBatch), through }
+  }
+
+  /** Notes the end of a batch. False for a batch of an earlier life. */
+  ended(batch: LoadBatch): boolean {
+    if (batch.life !== this.life) return false
+    this.underWay--
+    for (const cell of batch.cells) {
+      cell.requested = false
+      if (cell.isAhead) cell.organization.prefetched--
+      cell.isAhead = false
+    }
+    return true
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once
+ * (docs/architecture.md, rules 6, 13, 15). Everything that waits here is answered in the end, whatever becomes of this
+ * life.
+ */
+
+import type { AnyActor } from "../../Actor.ts"
+import { CommandInvalid, Overloaded } from "../../errors.ts"
+import { retryAfterMillis } from "../../limits.ts"
+import type { ActorLoader } from "../actors/ActorLoader.ts"
+import type { ActorMemory } from "../actors/ActorMemory.ts"
+import { type Caller, Entry, type LaneAsk } from "../actors/Organization.ts"
+import type { Guard, KeyGuard } from "../keys/KeyGuard.ts"
+import type { Instant, Moment, PartitionTime } from "../PartitionTime.ts"
+import type { CoreOptions } from "../protocol.ts"
+import { estimateBytes } from "../ruleChecks.ts"
+import { passedOver, peekCommand } from "./Decider.ts"
+import type { LaneAnswer, Lanes } from "./Lanes.ts"
+import type { Mailbox } from "./Mailbox.ts"
+import type { SignalQueue } from "./SignalQueue.ts"
+
+/** What a guard counts of the bytes that commands hold while they wait. */
+const guardBytes = 256
+
+/** Whose entry a signal is that is passed over: the name that it came with may be none. */
+const nobody = "-"
+
+export interface IntakeOptions {
+  readonly options: CoreOptions
+  readonly memory: ActorMemory
+  readonly mailbox: Mailbox
+  readonly signals: SignalQueue
+  readonly loader: ActorLoader
+  readonly lanes: Lanes
+  readonly time: PartitionTime
+  readonly now: Moment
+}
+
+export class Intake {
+  private readonly parts: IntakeOptions
+  private readonly options: CoreOptions
+  /** Why commands are refused now; undefined while they are taken. */
+  private refusal: { readonly error: unknown } | undefined = undefined
+
+  constructor(parts: IntakeOptions) {
+    this.parts = parts
+    this.options = parts.options
+  }
+
+  /** Refuses commands with this error from now on, or takes them again (undefined). */
+  refuse(error: unknown): void {
+    this.refusal = error === undefined ? undefined : { error }
+  }
+
+  /** Why commands are not taken; undefined while they are. */
+  get refusedWith(): unknown {
+    return this.refusal?.error
+  }
+
+  /** Takes in a caller's command, or answers at once why it cannot. */
+  offer(
+    organizationName: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    caller: Caller,
+    isFresh = false,
+    guard?: Guard | KeyGuard
+  ): void {
+    const { host, partition, registry } = this.options
+    if (this.refusal !== undefined) {
+      host.reply(caller, false, this.refusal.error)
+      return
+    }
+    const actor = registry.actors[actorIndex]!
+    const organization = this.parts.memory.organization(organizationName)
+    if (organization === undefined) {
+      const reason = `"${organizationName.slice(0, 64)}" cannot name an organization`
+      host.reply(caller, false, new CommandInvalid({ kind: actor.kind, reason }))
+      return
+    }
+    const entry = new Entry(organization, actor, actorIndex, key, command, caller)
+    entry.isFresh = isFresh
+    entry.bytes = estimateBytes(command)
+    if (guard !== undefined) {
+      entry.bytes += guardBytes
+      if ("remember" in guard) entry.keyGuard = guard
+      else entry.guard = guard
+    }
+    this.parts.memory.noteEmptied(organization)
+    if (this.parts.mailbox.offer(entry)) host.wake()
+    else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
+  }
+
+  /** Begins to load what a command touches that is not in memory. Does nothing where that is not possible now. */
+  prefetch(organizationName: string, actorIndex: number, key: string, command: unknown, isFresh: boolean): void {
+    if (this.refusal !== undefined) return
+    const organization = this.parts.memory.organization(organizationName)
+    if (organization === undefined) return
+    const actor = this.options.registry.actors[actorIndex]!
+    const entry = new Entry(organization, actor, actorIndex, key, command, undefined)
+    entry.isFresh = isFresh
+    this.parts.loader.prefetchAhead(entry)
+    this.parts.memory.noteEmptied(organization)
+  }
+
+  /**
+   * Answers the durable state of an actor: at once when it is in memory and the ownership is fresh, otherwise through
+   * the mailbox.
+   */
+  peek(organization: string, actorIndex: number, key: string, caller: Caller, now: Instant): void {
+    if (this.refusal === undefined && this.parts.time.isFresh(now)) {
+      const cell = this.parts.memory.organizations.get(organization)?.cell(actorIndex, key)
+      if (cell?.loaded === true) {
+        this.parts.memory.use(cell, now.monotonic)
+        this.options.host.reply(caller, true, cell.state)
+        return
+      }
+    }
+    this.offer(organization, actorIndex, key, peekCommand, caller)
+  }
+
+  /** Whether answers may be given that rest on no new frame (docs/architecture.md, rule 6). */
+  isFresh(now: Instant): boolean {
+    return this.refusal === undefined && this.parts.time.isFresh(now)
+  }
+
+  /** Asks a lane. Answers at once where it can, otherwise later through the caller. */
+  askLane(ask: LaneAsk, now: Instant): LaneAnswer {
+    if (this.refusal !== undefined) return { accepted: false, value: this.refusal.error }
+    this.parts.now.set(now)
+    const answer = this.parts.lanes.ask(ask, now)
+    if (answer === undefined || this.parts.time.isRenewalDue(now)) {
+      this.parts.time.wantRenewal()
+      this.options.host.wake()
+    }
+    return answer
+  }
+
+  /** Ends the wait of a lane's ask: it is tried again, or answered with the error. */
+  laneResumed(ask: LaneAsk, error: unknown): void {
+    const answer =
+      error === undefined ? this.parts.lanes.resumed(ask, this.parts.now) : { accepted: false, value: error }
+    if (error !== undefined) this.parts.lanes.dropped()
+    if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
+  }
+
+  /** Tries the lane asks again that waited for a proof of the ownership. */
+  retryUnconfirmed(): void {
+    for (const ask of this.parts.lanes.takeUnconfirmed()) {
+      const answer = this.parts.lanes.ask(ask, this.parts.now)
+      if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
+    }
+  }
+
+  /**
+   * Takes in an external signal, in order. False when it means nothing; the next meaningful signal then stands for its
+   * place too.
+   */
+  signal(sequence: number, organizationName: string, actor: AnyActor, key: string, command: unknown): boolean {
+    const actorIndex = this.options.registry.actorIndex(actor.kind)
+    const organization = this.parts.memory.organization(organizationName)
+    if (actorIndex < 0 || organization === undefined) return false
+    const entry = new Entry(
+      organization,
+      this.options.registry.actors[actorIndex]!,
+      actorIndex,
+      key,
+      command,
+      undefined
+    )
+    entry.signalSequence = sequence
+    this.parts.memory.noteEmptied(organization)
+    this.parts.signals.add(entry)
+    this.parts.loader.prefetch(entry)
+    this.options.host.wake()
+    return true
+  }
+
+  /** Lets the next frame say that the partition has come past a signal, which means no command. */
+  passOver(sequence: number): void {
+    const organization = this.parts.memory.organization(nobody)!
+    const entry = new Entry(organization, this.options.registry.actors[0]!, 0, "", passedOver, undefined)
+    entry.signalSequence = sequence
+    this.parts.memory.noteEmptied(organization)
+    this.parts.signals.add(entry)
+    this.options.host.wake()
+  }
+
+  /** Whether more signals may be read. If not, `onRoom` is called once they may. */
+  admitsSignals(onRoom: () => void): boolean {
+    this.parts.signals.onRoom = this.parts.signals.hasRoom ? undefined : onRoom
+    return this.parts.signals.hasRoom
+  }
+
+  /** Fails everything that waits for its turn. */
+  failWaiting(error: unknown): void {
+    const { host } = this.options
+    this.parts.loader.dropWaiters(error)
+    for (const organization of this.parts.memory.organizations.values()) {
+      for (const entry of this.parts.mailbox.takeAllOf(organization)) host.reply(entry.caller!, false, error)
+      this.parts.memory.noteEmptied(organization)
+    }
+    for (const ask of this.parts.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
+  }
+
+  /** Fails the asks of lanes that wait; commands wait on. */
+  failLanes(error: unknown): void {
+    this.parts.loader.failLanes(error)
+    for (const ask of this.parts.lanes.takeUnconfirmed()) this.options.host.reply(ask.caller, false, error)
+  }
+
+  /** Whether nothing waits to be decided. */
+  get isDone(): boolean {
+    return this.parts.mailbox.size === 0 && this.parts.mailbox.stalled === 0
+  }
+}

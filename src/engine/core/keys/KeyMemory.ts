@@ -1,0 +1,116 @@
+/**
+ * The idempotency keys of a partition whose answers no checkpoint has yet (docs/architecture.md, "Idempotency keys"). Each is one fact that is
+ * the whole state, so it is held as the bytes that the row will have, in a table beside the heap: actors would cost the garbage collector more
+ * than the decisions. A key leaves memory with the checkpoint that stores it. Nothing that a drain drafts stays unless its frame is stored.
+ */
+import type { ActorMemory } from "../actors/ActorMemory.ts"
+import type { Cell, Organization } from "../actors/Organization.ts"
+import { assert } from "../assert.ts"
+import type { Remembrance } from "./KeyGuard.ts"
+import { KeyHash } from "./KeyHash.ts"
+import { KeyTable, type RememberedKey } from "./KeyTable.ts"
+import { StoredKeys } from "./StoredKeys.ts"
+
+export class KeyMemory {
+  /** Which keys the checkpoints have. */
+  readonly stored: StoredKeys
+  private readonly memory: ActorMemory
+  private readonly hash = new KeyHash()
+  /** In the order of their frames; those of the running drain are last. */
+  private table = new KeyTable()
+  /** How many of them are stored. */
+  private durableCount = 0
+
+  constructor(memory: ActorMemory) {
+    this.memory = memory
+    const { actors, keyIndex } = memory.registry
+    this.stored = new StoredKeys(actors[keyIndex]!.kind)
+  }
+
+  /** Keys that no checkpoint has. */
+  get size(): number {
+    return this.durableCount
+  }
+
+  private placeOf(organization: Organization, key: string): number {
+    return this.table.find(organization, key, this.hash.of(organization.hash, key).first)
+  }
+
+  /** The fact that is remembered here, by the running drain or before it, as JSON; undefined where a checkpoint may have it. */
+  find(organization: Organization, key: string): string | undefined {
+    const place = this.placeOf(organization, key)
+    return place === -1 ? undefined : this.table.textAt(place)
+  }
+
+  /** What is remembered here and stored. */
+  durable(organization: Organization, key: string): RememberedKey | undefined {
+    const found = this.placeOf(organization, key)
+    const place = found < this.durableCount ? found : this.table.beforeOf(found)
+    return place === -1 ? undefined : this.table.at(place)
+  }
+
+  /** Whether an actor of a key need not be looked for: what is remembered of it is here, or nowhere. */
+  isKnown(organization: Organization, key: string): boolean {
+    return this.placeOf(organization, key) !== -1 || this.stored.lacks(organization, key)
+  }
+
+  /** Remembers an answer that the running drain has decided. */
+  draft(organization: Organization, key: string, remembrance: Remembrance): void {
+    const before = this.table.add(organization, key, this.hash.of(organization.hash, key), remembrance)
+    assert(before < this.durableCount, "a key is decided twice in a frame")
+    // What was read of it is no longer true once the frame is stored, and is read again if it is not.
+    const cell = this.cellOf(organization, key)
+    if (cell !== undefined) this.memory.remove(cell)
+    this.memory.countKey(organization, 1)
+  }
+
+  /** Whether an answer can be remembered; its actor, if it was read, leaves its place to it. */
+  admits(organization: Organization, key: string): boolean {
+    return this.cellOf(organization, key) !== undefined || this.memory.admitsActor()
+  }
+
+  private cellOf(organization: Organization, key: string): Cell | undefined {
+    return organization.cell(this.memory.registry.keyIndex, key)
+  }
+
+  /** Remembers an answer of a frame that is replayed. */
+  replay(organization: Organization, key: string, remembrance: Remembrance, sequence: number): void {
+    this.draft(organization, key, remembrance)
+    this.commit(sequence)
+  }
+
+  /** The frame of what was drafted is stored. */
+  commit(sequence: number): void {
+    for (; this.durableCount < this.table.count; this.durableCount++) this.table.stored(this.durableCount, sequence)
+  }
+
+  /** The frame of what was drafted is not stored. */
+  discard(): void {
+    // The last one goes first, so that each place in the table is again what it was.
+    while (this.table.count > this.durableCount) this.memory.countKey(this.table.takeLast(), -1)
+  }
+
+  /** All that is stored: of each key the last answer. */
+  all(): Iterable<RememberedKey> & { readonly count: number } {
+    return this.table.view(this.durableCount)
+  }
+
+  /** A checkpoint up to `sequence` is written: it has those up to there. */
+  saved(sequence: number): void {
+    const { memory, stored, table } = this
+    let count = 0
+    for (; count < this.durableCount && table.sequenceAt(count) <= sequence; count++) {
+      stored.add(table.hashAt(count), table.untilAt(count))
+      memory.countKey(table.organizationAt(count), -1)
+    }
+    if (count === 0) return
+    this.table = table.from(count)
+    this.durableCount -= count
+  }
+
+  /** Forgets everything; the memory counts anew. */
+  clear(): void {
+    this.table = new KeyTable()
+    this.durableCount = 0
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The side of a partition's core that deals with checkpoints (docs/architecture.md, rules 9 and 10): what it wants to
+ * read from them, what was read, and the states that go into the next one.
+ */
+
+import type { Head } from "../../frame.ts"
+import type { ActorRow, CheckpointRecord, ExpiryRow, TimerRow } from "../../ports/Checkpoints.ts"
+import type { ActorLoader } from "../actors/ActorLoader.ts"
+import type { ActorMemory } from "../actors/ActorMemory.ts"
+import { rowOf, rowOfKey, type SnapshotActor } from "../actors/actorRows.ts"
+import type { LoadBatch } from "../actors/Loads.ts"
+import { assert } from "../assert.ts"
+import type { KeyPageRequest } from "../keys/StoredKeys.ts"
+import type { Instant, Moment } from "../PartitionTime.ts"
+import type { CoreOptions, ReadRequest, Snapshot } from "../protocol.ts"
+import type { PageRequest, TimerPages } from "../timers/TimerPages.ts"
+import type { Timers } from "../timers/Timers.ts"
+import type { CheckpointPace } from "./CheckpointPace.ts"
+
+export interface CheckpointSideOptions {
+  readonly options: CoreOptions
+  readonly memory: ActorMemory
+  readonly loader: ActorLoader
+  readonly pages: TimerPages
+  readonly pace: CheckpointPace
+  readonly now: Moment
+  readonly timers: () => Timers
+  readonly head: () => Head
+}
+
+export class CheckpointSide {
+  private readonly parts: CheckpointSideOptions
+  private readonly options: CoreOptions
+
+  constructor(parts: CheckpointSideOptions) {
+    this.parts = parts
+    this.options = parts.options
+  }
+
+  get newest(): CheckpointRecord | undefined {
+    return this.parts.loader.newestCheckpoint
+  }
+
+  /** The next thing to be read from the checkpoints, if any may be read now. */
+  takeRead(now: Instant): ReadRequest | undefined {
+    const batch = this.parts.loader.take()
+    if (batch !== undefined) return { _tag: "Actors", batch }
+    const { memory, pages } = this.parts
+    const time = Math.max(this.parts.head().now, now.wall)
+    if (memory.isReplaying) return undefined
+    if (!pages.isWanted(this.parts.timers(), time, now.monotonic)) {
+      const { stored } = memory.keys
+      return stored.isWanted(now.monotonic) ? { _tag: "Keys", page: stored.ask() } : undefined
+    }
+    // Until the page has come, no actor with a timer leaves memory: the page may be older than that timer.
+    memory.keepsTimers = true
+    return { _tag: "Timers", page: pages.ask(this.parts.timers(), this.newest?.sequence ?? 0, now.monotonic) }
+  }
+
+  /** Takes in the rows of a batch; undefined when they could not be read. */
+  loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow> | undefined, now: Instant): void {
+    this.parts.now.set(now)
+    this.parts.loader.at(now.monotonic)
+    if (rows === undefined) this.parts.loader.failed(batch)
+    else this.parts.loader.loaded(batch, rows)
+  }
+
+  /** Takes in a page of timers; undefined when it could not be read. */
+  paged(page: PageRequest, rows: ReadonlyArray<TimerRow> | undefined, now: Instant): void {
+    if (!this.parts.pages.ended(page, rows !== undefined, now.monotonic)) return
+    this.parts.memory.keepsTimers = false
+    const isInMemory = (row: TimerRow): boolean => {
+      const index = this.options.registry.actorIndex(row.kind)
+      const cell = this.parts.memory.organizations.get(row.organization)?.cell(index, row.key)
+      return cell !== undefined && (cell.loaded || cell.unreadable !== undefined)
+    }
+    if (rows !== undefined) this.parts.timers().addPage(rows, rows.length === page.limit, isInMemory)
+    this.options.host.wake()
+  }
+
+  /** Takes in a page of stored idempotency keys; undefined when it could not be read. */
+  keysPaged(page: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, now: Instant): void {
+    this.parts.memory.keys.stored.took(page, rows, now.monotonic)
+  }
+
+  /** The actors' states at the head, by reference; undefined when nothing has happened since the newest checkpoint. */
+  snapshot(): Snapshot | undefined {
+    if (this.parts.head().sequence <= (this.newest?.sequence ?? 0)) return undefined
+    const actors: Array<SnapshotActor> = []
+    for (const cell of this.parts.memory.dirty)
+      actors.push({ cell, state: cell.state, wakeAt: cell.wakeAt, kept: cell.unreadable?.row })
+    const keys = this.parts.memory.keys.all()
+    const keyActor = this.options.registry.actors[this.options.registry.keyIndex]!
+    const { epoch, hash, now, number, sequence, signalSequence } = this.parts.head()
+    const record = { partition: this.options.partition, sequence, hash, epoch, number, now, signalSequence }
+    const level = this.options.level?.() ?? Number.POSITIVE_INFINITY
+    const rows = {
+      *[Symbol.iterator]() {
+        for (const actor of actors) yield rowOf(actor, sequence, level)
+        for (const key of keys) yield rowOfKey(keyActor, key, sequence)
+      }
+    }
+    return { record, rows, count: actors.length + keys.count, bytes: this.parts.pace.bytesSince }
+  }
+
+  /**
+   * Notes that a checkpoint is written. `coveredBytes` is the size of the frames that it covers and the one before did
+   * not.
+   */
+  saved(record: CheckpointRecord, count: number, coveredBytes: number): void {
+    assert(record.sequence <= this.parts.head().sequence, "a checkpoint is ahead of the head")
+    const isFirst = this.newest === undefined
+    this.parts.loader.useBase(record, isFirst && count === 0)
+    this.parts.memory.saved(record.sequence)
+    this.parts.memory.keys.stored.forget(record.now)
+    this.parts.memory.shrink()
+    this.parts.pace.saved(this.parts.head().sequence - record.sequence, coveredBytes)
+    this.options.host.wake()
+  }
+}

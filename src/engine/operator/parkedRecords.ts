@@ -1,0 +1,253 @@
+/**
+ * What an operator can do about records that a reactor has parked (docs/architecture.md, rule 11): see whose they are
+ * and why, try them again in order, or dismiss the first. A record of the act can be written in its transaction.
+ */
+import { Cause, Effect } from "effect"
+import { describe } from "../describe.ts"
+import { type Engine, EngineRefused } from "../Engine.ts"
+import { outboxName } from "../outbox.ts"
+import { CursorsUnavailable, type ParkedRecord } from "../ports/Cursors.ts"
+import { signalsName } from "../ports/Signals.ts"
+import type { Reactor } from "../Reactor.ts"
+import { decodeRecord } from "../records.ts"
+import { internals } from "../shell/partition/internals.ts"
+import { showParked } from "../shell/reactors/parkRecords.ts"
+import {
+  countParkedMessages,
+  dismissParkedMessage,
+  listParkedMessages,
+  retryParkedMessages,
+  showParkedMessages,
+  unrecorded
+} from "./parkedMessages.ts"
+import { isPassed, notPassed, retryParkedSignals } from "./parkedSignals.ts"
+
+type AnyEngine = Engine["Service"]
+
+/** Parked records that one transaction takes. */
+const batchRecords = 100
+
+/** Records of one organization, as a list of organizations shows them. */
+export interface ParkedEntry {
+  readonly partition: number
+  readonly reactor: string
+  readonly organization: string
+  readonly records: number
+}
+
+/** A page of the organizations that have parked records at a reactor. See {@link Parked.list}. */
+export interface ParkedList {
+  readonly reactor: string
+  /** All records that are parked at the reactor, over all partitions. */
+  readonly records: number
+  /** In the order of partition and organization. */
+  readonly organizations: ReadonlyArray<ParkedEntry>
+  readonly hasMore: boolean
+}
+
+/** What trying parked records again has come to. See {@link Parked.retry}. */
+export interface RetriedParked {
+  readonly retried: number
+  /** Records still parked: the first of them failed again, or the limit was reached. */
+  readonly left: number
+  /** Why the first that is left failed again; undefined when nothing has. */
+  readonly error?: string
+}
+
+/** An effect that runs in an act's transaction, with the records that the act takes off. */
+type Alongside = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, unknown>
+const nothing: Alongside = () => Effect.void
+
+/** How many parked records are tried again. See {@link Parked.retry}. */
+export interface RetryOptions {
+  /** Takes no more records than this, in whole batches; default: all of them. */
+  readonly limit?: number
+  readonly alongside?: Alongside
+}
+
+/** Which record is given up. See {@link Parked.dismiss}. */
+export interface DismissOptions {
+  /** The record that is meant. Where another one is the first by now, nothing is done. */
+  readonly record?: { readonly sequence: number; readonly index: number } | undefined
+  readonly alongside?: Alongside
+}
+
+/** The reactor that is meant: where an engine has but one, it need not be named. */
+export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
+  const reactors = internals(engine).parts.reactors.map((reactor) => reactor.name)
+  const names = [...reactors, outboxName, signalsName]
+  const found = name === undefined && reactors.length === 1 ? reactors[0] : names.find((known) => known === name)
+  return found !== undefined
+    ? Effect.succeed(found)
+    : Effect.fail(new EngineRefused({ message: `no reactor is named ${name ?? "here"}; known: ${names.join(", ")}` }))
+}
+
+/**
+ * Lists the organizations with parked records at a reactor, in pages. Its cost does not depend on how many records are
+ * parked.
+ */
+export const listParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  reactor: string,
+  page: { readonly after?: string | undefined; readonly limit: number }
+): Effect.fn.Return<ParkedList, CursorsUnavailable> {
+  if (reactor === outboxName) return yield* listParkedMessages(engine, page)
+  const { cursors } = internals(engine).parts
+  let records = 0
+  const organizations: Array<ParkedEntry> = []
+  const first = page.after === undefined ? 0 : engine.partitionOf(page.after)
+  for (let partition = 0; partition < engine.partitions; partition++) {
+    const parked = yield* cursors.parkedCount(partition, reactor)
+    records += parked
+    const wanted = page.limit + 1 - organizations.length
+    if (parked === 0 || partition < first || wanted <= 0) continue
+    const after = partition === first ? page.after : undefined
+    for (const { count, organization } of yield* cursors.parkedOrganizations(partition, reactor, {
+      after,
+      limit: wanted
+    }))
+      organizations.push({ partition, reactor, organization, records: count })
+  }
+  return {
+    reactor,
+    records,
+    organizations: organizations.slice(0, page.limit),
+    hasMore: organizations.length > page.limit
+  }
+})
+
+/** The first parked records of an organization, in log order. */
+export const showParkedRecords = (
+  engine: AnyEngine,
+  reactor: string,
+  organization: string,
+  limit: number
+): Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable> =>
+  reactor === outboxName
+    ? showParkedMessages(engine, organization, limit)
+    : internals(engine).parts.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
+
+/** How many records of an organization are parked at a reactor. */
+export const countParkedRecords = (
+  engine: AnyEngine,
+  reactor: string,
+  organization: string
+): Effect.Effect<number, CursorsUnavailable> =>
+  reactor === outboxName
+    ? countParkedMessages(engine, organization)
+    : internals(engine).parts.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
+
+/** Tries an organization's parked records again, one transaction each batch, until none is left, one fails or the limit is reached. */
+export const retryParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  partitionId: number,
+  reactorName: string,
+  organization: string,
+  { alongside = nothing, limit = Number.POSITIVE_INFINITY }: RetryOptions = {}
+): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
+  if (reactorName === outboxName) return yield* retryParkedMessages(engine, organization, { limit, alongside })
+  if (reactorName === signalsName) return yield* retryParkedSignals(engine, organization, { limit, alongside })
+  const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
+  let retried = 0
+  let error: string | undefined
+  /** Tries the records; answers why they failed again, with nothing done, or undefined. */
+  const attempt = Effect.fnUntraced(function* (records: ReadonlyArray<ParkedRecord>) {
+    const decoded = yield* Effect.result(
+      Effect.try({ try: () => records.map(({ record }) => decodeRecord(registry, record)), catch: describe })
+    )
+    if (decoded._tag === "Failure") return `it cannot be read: ${decoded.failure}`
+    const exit = yield* Effect.exit(
+      cursors.unpark(records, Effect.andThen(reactor.handle(decoded.success), alongside(records)))
+    )
+    if (exit._tag === "Success") {
+      retried += records.length
+      return undefined
+    }
+    const failure = Cause.squash(exit.cause)
+    if (Cause.hasInterrupts(exit.cause) || failure instanceof CursorsUnavailable)
+      return yield* Effect.failCause(exit.cause as Cause.Cause<CursorsUnavailable>)
+    return describe(failure)
+  })
+  while (error === undefined && retried < limit) {
+    const records = yield* cursors.parked(
+      partitionId,
+      reactorName,
+      organization,
+      Math.min(batchRecords, limit - retried)
+    )
+    if (records.length === 0) break
+    error = yield* attempt(records)
+    // One of them is broken: let those before it go.
+    if (error === undefined || records.length === 1) continue
+    error = undefined
+    for (const record of records) {
+      error = yield* attempt([record])
+      if (error !== undefined) break
+    }
+  }
+  yield* showParked(partition, reactorName)
+  const left = yield* cursors.parkedCount(partitionId, reactorName, organization)
+  return { retried, left, ...(error === undefined ? {} : { error }) }
+})
+
+/** Takes an organization's first parked record away without its effects; the later ones can be retried then. False where nothing was taken. */
+export const dismissParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  partitionId: number,
+  reactorName: string,
+  organization: string,
+  { alongside = nothing, record }: DismissOptions = {}
+): Effect.fn.Return<boolean, EngineRefused | CursorsUnavailable> {
+  if (reactorName === outboxName)
+    return yield* dismissParkedMessage(engine, organization, { alongside, ...(record === undefined ? {} : { record }) })
+  const { cursors, partition } = yield* partitionAt(engine, partitionId, reactorName)
+  const records = yield* cursors.parked(partitionId, reactorName, organization, 1)
+  const [first] = records
+  if (first === undefined) return false
+  if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) return false
+  if (reactorName === signalsName && !isPassed(partition, first))
+    return yield* new CursorsUnavailable({ message: notPassed })
+  yield* Effect.catch(cursors.unpark(records, alongside(records)), unrecorded)
+  yield* showParked(partition, reactorName)
+  return true
+})
+
+/** Gives up all that is parked of an organization, which is deleted, at every reactor and among its signals. */
+export const eraseParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  organization: string
+): Effect.fn.Return<void, CursorsUnavailable> {
+  const { cursors, reactors } = internals(engine).parts
+  const id = engine.partitionOf(organization)
+  for (const name of [...reactors.map((reactor) => reactor.name), signalsName])
+    for (;;) {
+      const records = yield* cursors.parked(id, name, organization, batchRecords)
+      if (records.length === 0) break
+      yield* cursors.unpark(records, Effect.void)
+    }
+})
+
+const notHere = (partitionId: number, reactorName: string) =>
+  Effect.fail(new EngineRefused({ message: `no reactor ${reactorName} runs for partition ${partitionId} here` }))
+
+/** The partition, which has this reactor or takes signals in. */
+const partitionAt = (engine: AnyEngine, partitionId: number, reactorName: string) => {
+  const { parts, partitions } = internals(engine)
+  const partition = partitions.get(partitionId)
+  const isKnown = reactorName === signalsName || parts.reactors.some(({ name }) => name === reactorName)
+  return partition === undefined || !isKnown
+    ? notHere(partitionId, reactorName)
+    : Effect.succeed({ cursors: parts.cursors, partition })
+}
+
+const placeOf = (engine: AnyEngine, partitionId: number, reactorName: string) => {
+  const { parts } = internals(engine)
+  const reactor: Reactor<never> | undefined = parts.reactors.find(({ name }) => name === reactorName)
+  return reactor === undefined
+    ? notHere(partitionId, reactorName)
+    : Effect.map(partitionAt(engine, partitionId, reactorName), (place) => ({
+        ...place,
+        registry: parts.registry,
+        reactor
+      }))
+}

@@ -1,0 +1,322 @@
+/**
+ * One partition of this process: its core, and what the fibers around it share (docs/architecture.md, "The way of a
+ * command"). `serve.ts` carries out what the core asks for; `recover.ts`, `claimAndReact.ts`, `readCheckpoints.ts`,
+ * `writeCheckpoints.ts`, `feedSignals.ts`, `react.ts` and `supervise.ts` are the others.
+ */
+import { Deferred, Duration, Effect, Exit, Semaphore } from "effect"
+import type { Caller, LaneAsk } from "../../core/actors/Organization.ts"
+import type { LaneAnswer } from "../../core/drain/Lanes.ts"
+import type { Guard, KeyGuard } from "../../core/keys/KeyGuard.ts"
+import { PartitionCore } from "../../core/PartitionCore.ts"
+import type { Instant } from "../../core/PartitionTime.ts"
+import type { CoreTurn, StoredDraft } from "../../core/protocol.ts"
+import { type AskError, EngineRefused, PartitionStopped, PartitionUnavailable } from "../../errors.ts"
+import { decodeFrame } from "../../frame.ts"
+import { maximumDrainMillis, retryAfterMillis } from "../../limits.ts"
+import { emptyLogHash, type LogPosition } from "../../ports/Checkpoints.ts"
+import type { Log } from "../../ports/Journal.ts"
+import { recordsOf } from "../../records.ts"
+import { Wakeup } from "../../Wakeup.ts"
+import { Followers } from "../followers/Followers.ts"
+import { Outbox } from "../outbox/Outbox.ts"
+import { Feed } from "../reactors/Feed.ts"
+import { readClocks } from "../readClocks.ts"
+import { FailedSignals } from "../signals/FailedSignals.ts"
+import { BrakeWarnings } from "./BrakeWarnings.ts"
+import type { EngineContext, Status } from "./EngineContext.ts"
+import type { PartitionMetrics } from "./PartitionMetrics.ts"
+import { Traces } from "./Traces.ts"
+
+/** How an ask is answered. */
+export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
+
+/** What others may ask of whoever sends a partition's messages. */
+export interface Courier {
+  /** Moves the outbox's cursor to where it may stand. */
+  readonly save: Effect.Effect<void>
+  /** Tells that the first message that is parked for a receiver may be another one now. */
+  readonly look: (receiver: string) => void
+}
+
+export class Partition {
+  readonly id: number
+  readonly parts: EngineContext
+  readonly metrics: PartitionMetrics
+  readonly core: PartitionCore
+  readonly wakeup = new Wakeup()
+  readonly readsWakeup = new Wakeup()
+  readonly checkpointWakeup = new Wakeup()
+  /** Checkpoints are written one after the other. */
+  readonly checkpointTurn = Semaphore.makeUnsafe(1)
+  /** Organizations whose facts are folded on copies, because one of their facts threw half-way. */
+  readonly careful = new Set<string>()
+  /** Organizations taken out of service by this life, with the reason. */
+  readonly quarantine = new Map<string, string>()
+  /** Whether the partition takes no new commands and only finishes what it accepted. */
+  isClosing = false
+  /** Set from outside the loop: the life ends at the next boundary, for this reason. */
+  restartWanted: string | undefined = undefined
+  /** The end of the log as any life of this process saw it last: one more witness for the next recovery. */
+  witness: LogPosition | undefined = undefined
+  /** Whether reactors should store their position although they found nothing to do, because the log needs room. */
+  wantsPositions = false
+  /** Up to which frame an earlier program may have written rows of kinds that keep none now; 0 when these are gone. */
+  earlierRows: number | undefined = undefined
+  /** Up to which signal this process has removed the partition's. */
+  forgottenSignals = 0
+  /** Names of the reactors that wait by their pace and have not worked since; the wakeup is notified when one has. */
+  readonly heldBack = new Set<string>()
+  readonly heldBackWakeup = new Wakeup()
+  readonly brakeWarnings = new BrakeWarnings()
+  readonly traces = new Traces()
+  /** Signals that wait to be parked; the wakeup is notified of each. */
+  readonly failedSignals = new FailedSignals()
+  readonly failedSignalsWakeup = new Wakeup()
+  readonly followers = new Followers()
+  /** Names of reactors whose cursors were sent back, and that have not looked since. */
+  readonly sentBack = new Set<string>()
+  private readonly reactorTurns = new Map<string, Semaphore.Semaphore>()
+  private readonly reactionListeners = new Set<() => void>()
+  readonly outbox = new Outbox()
+  /** Where the outbox's cursor stood when it was read last. */
+  outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
+  /** Who sends the outbox's messages; undefined while nobody does. */
+  courier: Courier | undefined = undefined
+  private openLog: Log | undefined = undefined
+  private currentFeed: Feed
+  private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
+  private readonly listeners = new Set<(status: Status) => void>()
+
+  constructor(id: number, parts: EngineContext, metrics: PartitionMetrics) {
+    this.id = id
+    this.parts = parts
+    this.metrics = metrics
+    this.currentFeed = this.makeFeed()
+    this.core = new PartitionCore({
+      ...parts.config,
+      partition: id,
+      registry: parts.registry,
+      bounds: parts.bounds,
+      wantsRecords: parts.reactors.length > 0,
+      level: parts.placement.level,
+      host: {
+        reply: (caller, accepted, value) => (caller as Resume)(accepted ? Exit.succeed(value) : Exit.fail(value)),
+        wake: () => this.wakeup.notify(),
+        readsWanted: () => this.readsWakeup.notify(),
+        checkpointWanted: () => this.checkpointWakeup.notify(),
+        poisoned: () => metrics.poison(),
+        signalFailed: (signal) => {
+          if (this.failedSignals.add(signal)) this.failedSignalsWakeup.notify()
+        },
+        braked: (address) => {
+          metrics.brake()
+          this.brakeWarnings.note(address, this.now().monotonic)
+        },
+        quarantined: (organization, reason) => {
+          this.quarantine.set(organization, reason)
+          metrics.quarantined(this.quarantine.size)
+        }
+      }
+    })
+    this.core.intake.refuse(this.notServing())
+  }
+
+  now = (): Instant => readClocks(this.parts.clock)
+
+  /** The log of the current life. */
+  get log(): Log | undefined {
+    return this.openLog
+  }
+
+  get feed(): Feed {
+    return this.currentFeed
+  }
+
+  get status(): Status {
+    return this.currentStatus
+  }
+
+  /** One turn of the core. */
+  turn(): CoreTurn {
+    const begun = this.now()
+    const spent = () =>
+      (Number(this.parts.clock.monotonicTimeNanosUnsafe()) / 1e6 - begun.monotonic) / maximumDrainMillis
+    return { ...begun, spent, read: this.now }
+  }
+
+  /** A pause that ends early on news, such as that the partition is closing. Earlier news does not end it, so that a retry loop always pauses. */
+  pause(millis: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.isClosing) return Effect.void
+      this.wakeup.clear()
+      return Effect.raceFirst(this.wakeup.wait, Effect.sleep(Duration.millis(millis)))
+    })
+  }
+
+  /** What an operator wants done while no life is lived, and the partition has stopped or waits for its clock. */
+  private mending: Effect.Effect<void> | undefined
+
+  /** Has an effect run before the next life, once the partition that has stopped comes to it; what follows is a new life. */
+  mend<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefused> {
+    return Effect.suspend((): Effect.Effect<A, E | EngineRefused> => {
+      if (this.mending !== undefined || this.isClosing)
+        return Effect.fail(new EngineRefused({ message: `partition ${this.id} is being worked on already` }))
+      const done = Deferred.makeUnsafe<A, E>()
+      this.mending = Effect.uninterruptible(Effect.flatMap(Effect.exit(effect), (exit) => Deferred.done(done, exit)))
+      this.wakeup.notify()
+      return Deferred.await(done)
+    })
+  }
+
+  /** Waits, and does meanwhile what an operator wants. Answers whether something was done. */
+  pauseToMend(millis: number): Effect.Effect<boolean> {
+    return Effect.suspend(() => {
+      const { mending } = this
+      if (mending === undefined) return Effect.as(this.pause(millis), false)
+      return Effect.as(
+        Effect.ensuring(
+          mending,
+          Effect.sync(() => {
+            this.mending = undefined
+          })
+        ),
+        true
+      )
+    })
+  }
+
+  /** Drops everything but waiting commands, before a recovery. */
+  beginLife(): void {
+    this.core.beginLife()
+    this.openLog = undefined
+    this.currentFeed = this.makeFeed()
+    this.outbox.drop()
+    this.restartWanted = undefined
+    this.wantsPositions = false
+    this.earlierRows = undefined
+    this.heldBack.clear()
+    this.quarantine.clear()
+    this.metrics.quarantined(0)
+  }
+
+  opened(log: Log): void {
+    this.openLog = log
+  }
+
+  /** Ends the life at its next boundary. */
+  restart(reason: string): void {
+    this.restartWanted = reason
+    this.wakeup.notify()
+  }
+
+  /** Takes no more commands and finishes what was accepted. */
+  close(): void {
+    this.isClosing = true
+    for (const listener of [...this.reactionListeners]) listener()
+    this.core.intake.refuse(this.notServing())
+    this.wakeup.notify()
+    this.currentFeed.wake()
+  }
+
+  setStatus(status: Status): void {
+    this.currentStatus = status
+    // Another owner's frames may come meanwhile.
+    if (status._tag !== "Serving") this.followers.loseAll()
+    this.metrics.serving(status._tag === "Serving")
+    this.core.intake.refuse(status._tag === "Serving" && !this.isClosing ? undefined : this.notServing())
+    for (const listener of [...this.listeners]) listener(status)
+  }
+
+  /** A reactor's batches are worked on one after the other, and none while somebody else has its turn. */
+  reactorTurn(name: string): Semaphore.Semaphore {
+    let turn = this.reactorTurns.get(name)
+    if (turn === undefined) {
+      turn = Semaphore.makeUnsafe(1)
+      this.reactorTurns.set(name, turn)
+    }
+    return turn
+  }
+
+  /** Notes that a reactor has dealt with all frames up to this one. */
+  reacted(name: string, sequence: number): void {
+    this.currentFeed.done(name, sequence)
+    for (const listener of [...this.reactionListeners]) listener()
+  }
+
+  /** Calls the listener whenever a reactor has come further, until the returned function is called. */
+  onReaction(listener: () => void): () => void {
+    this.reactionListeners.add(listener)
+    return () => void this.reactionListeners.delete(listener)
+  }
+
+  /** Calls the listener with the status now and at each change, until the returned function is called. */
+  watch(listener: (status: Status) => void): () => void {
+    this.listeners.add(listener)
+    listener(this.currentStatus)
+    return () => void this.listeners.delete(listener)
+  }
+
+  offer(
+    organization: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    resume: Resume,
+    isFresh = false,
+    guard?: Guard | KeyGuard
+  ): void {
+    this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh, guard)
+  }
+
+  prefetch(organization: string, actorIndex: number, key: string, command: unknown, isFresh = false): void {
+    this.core.intake.prefetch(organization, actorIndex, key, command, isFresh)
+  }
+
+  peek(organization: string, actorIndex: number, key: string, resume: Resume): void {
+    this.core.intake.peek(organization, actorIndex, key, resume, this.now())
+  }
+
+  askLane(ask: LaneAsk): LaneAnswer {
+    return this.core.intake.askLane(ask, this.now())
+  }
+
+  /** Why asks are not taken now. */
+  notServing(): AskError {
+    const { id: partition, status } = this
+    if (status._tag === "Stopped") return new PartitionStopped({ partition, reason: status.reason })
+    const isEnding = this.isClosing || status._tag === "Closed"
+    const reason = isEnding ? "it is shutting down" : status._tag === "Serving" ? "it restarts" : status.reason
+    return new PartitionUnavailable({ partition, reason, retryAfterMillis })
+  }
+
+  /** Answers everything that waits, before the memory is dropped. What is in flight may be stored; the rest is not. */
+  failAll(error: AskError): void {
+    this.core.failAll(error)
+  }
+
+  /** Shows a stored frame, whose bytes are `stored` where it has records, to followers and moves the witness. */
+  followed({ bytes, head, messages, records }: StoredDraft, stored?: Uint8Array): void {
+    this.witness = { sequence: head.sequence, hash: head.hash }
+    this.outbox.take({ ...head, messages })
+    const hasReactors = this.parts.reactors.length > 0
+    if (hasReactors) this.currentFeed.push({ ...head, bytes, records })
+    if (this.followers.isEmpty) return
+    // Without reactors the drain makes no records.
+    const shown =
+      hasReactors || stored === undefined
+        ? records
+        : recordsOf(this.parts.registry, this.id, head.sequence, decodeFrame(stored))
+    this.followers.show({ ...head, bytes, records: shown })
+  }
+
+  private makeFeed(): Feed {
+    const { config, reactors } = this.parts
+    return new Feed(
+      config.feedFrames,
+      config.feedBytes,
+      reactors.map(({ name }) => name)
+    )
+  }
+}
+
+export type { Caller }

@@ -1,0 +1,11 @@
+/** The words for a partition whose log ends in the future (docs/architecture.md, rule 7). Needs nothing. */
+import { clockBehindMillis } from "../../limits.ts"
+
+const time = (millis: number): string => new Date(millis).toISOString()
+
+/** Says what is wrong, until when it lasts by itself, and exactly what to do about it. */
+export const clockBehind = (partition: number, frameMillis: number, wallMillis: number): string => {
+  const backMillis = frameMillis - clockBehindMillis
+  const seconds = Math.max(0, Math.ceil((backMillis - wallMillis) / 1_000))
+  return `the clock is ${Math.ceil((frameMillis - wallMillis) / 1_000)} s behind the last frame, which is of ${time(frameMillis)}. If the clock is wrong, set it right. If it is right, a clock that ran ahead wrote that frame: the partition serves again by itself at ${time(backMillis)}, in ${seconds} s, or immediately with \`sluice recover --partition ${partition} --accept-clock\`, after which its times go back once`
+}

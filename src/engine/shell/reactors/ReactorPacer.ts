@@ -1,0 +1,80 @@
+/**
+ * Keeps a reactor to its pace (docs/architecture.md, rule 11): notes what its transactions took, and waits before the
+ * next one. The wait ends early when a purge waits for the cursor, when what is unread fills a batch or half of the
+ * feed, and when the partition is closing.
+ */
+import { Duration, Effect } from "effect"
+import { maximumBatchFrames, maximumBatchRecords } from "../../Reactor.ts"
+import { type Budget, fullBudget, type Pace, spend, waitMillis } from "../../reactorPace.ts"
+import type { CommittedFrame } from "../../records.ts"
+import type { Partition } from "../partition/Partition.ts"
+
+/** The part of the feed that may be unread while a reactor waits. */
+const crowdedShare = 0.5
+
+export class ReactorPacer {
+  private readonly partition: Partition
+  private readonly pace: Pace
+  private readonly name: string
+  private budget: Budget
+
+  constructor(partition: Partition, name: string, pace: Pace) {
+    this.partition = partition
+    this.name = name
+    this.pace = pace
+    this.budget = fullBudget(pace, partition.now().monotonic)
+  }
+
+  /** Notes a transaction that has just ended. */
+  spent(begunAt: number): void {
+    this.budget = spend(this.pace, this.budget, begunAt, this.partition.now().monotonic)
+  }
+
+  /** Waits until the frames behind `after` may be processed. */
+  wait(after: number): Effect.Effect<void> {
+    const millis = waitMillis(this.pace, this.budget, this.partition.now().monotonic)
+    if (millis <= 0) return Effect.void
+    this.partition.heldBack.add(this.name)
+    return Effect.raceFirst(pressing(this.partition, after), Effect.sleep(Duration.millis(Math.ceil(millis))))
+  }
+
+  /** Notes that the reactor holds nothing back: what was behind its place has been processed, or failed. */
+  caughtUp(): void {
+    if (this.partition.heldBack.delete(this.name)) this.partition.heldBackWakeup.notify()
+  }
+}
+
+/** Ends when a reactor that has not read the frames behind `after` should not wait any longer. */
+const pressing = (partition: Partition, after: number): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const { feedBytes, feedFrames } = partition.parts.config
+    let frames = partition.core.head.sequence - after
+    let records = 0
+    let bytes = 0
+    const add = (frame: CommittedFrame) => {
+      records += frame.records.length
+      bytes += frame.bytes
+    }
+    const isPressing = () =>
+      partition.isClosing ||
+      partition.wantsPositions ||
+      frames >= Math.min(maximumBatchFrames, feedFrames * crowdedShare) ||
+      records >= maximumBatchRecords ||
+      bytes >= feedBytes * crowdedShare
+    // A reactor that lags has a full batch in the log, though none of it is in memory.
+    for (const frame of partition.feed.after(after, maximumBatchFrames) ?? []) add(frame)
+    if (isPressing()) {
+      resume(Effect.void)
+      return
+    }
+    const stop = partition.feed.listen((frame) => {
+      if (frame !== undefined) {
+        frames++
+        add(frame)
+      }
+      if (!isPressing()) return
+      stop()
+      resume(Effect.void)
+    })
+    return Effect.sync(stop)
+  })

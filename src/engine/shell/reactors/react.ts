@@ -1,0 +1,224 @@
+/**
+ * Runs a reactor over one partition (docs/architecture.md, rule 11). It takes batches from memory or, when it lags,
+ * from the log; makes the effects and the cursor's move in one transaction; and parks a record that cannot be
+ * processed, with its organization's later ones.
+ */
+import { Cause, Duration, Effect, Exit } from "effect"
+import { Pauses } from "../../../common/backoff.ts"
+import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../../limits.ts"
+import type { LogPosition } from "../../ports/Checkpoints.ts"
+import { type Cursor, CursorMoved, CursorsUnavailable } from "../../ports/Cursors.ts"
+import { maximumBatchFrames, type Reactor } from "../../Reactor.ts"
+import { adaptive } from "../../reactorPace.ts"
+import type { LogRecord } from "../../records.ts"
+import { deadline } from "../deadline.ts"
+import type { Partition } from "../partition/Partition.ts"
+import { hashAt } from "../witnesses.ts"
+import { batchOf, type ReactorBatch } from "./batchOf.ts"
+import { framesAfter, nextFrame } from "./LogReader.ts"
+import { isolate, lookup, parkBehind, showParked } from "./parkRecords.ts"
+import { ReactorPacer } from "./ReactorPacer.ts"
+
+/** Attempts of a batch before its records are tried one organization at a time. */
+const batchAttempts = 3
+
+/** How many frames without anything for the reactor pass before its cursor moves over them. */
+const silentFrames = 256
+
+const firstPauseMillis = 50
+const lastPauseMillis = 5_000
+
+/** Follows the log for as long as the life lasts. Never fails: what goes wrong is logged and tried again. */
+export const react = Effect.fnUntraced(function* (partition: Partition, reactor: Reactor<never>) {
+  const pauses = new Pauses(firstPauseMillis, lastPauseMillis)
+  while (true) {
+    const follower = new Follower(partition, reactor, () => pauses.reset())
+    const exit = yield* Effect.exit(follower.follow)
+    if (Exit.isFailure(exit)) {
+      if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
+      yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} starts over`, exit.cause)
+    }
+    yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
+  }
+})
+
+class Follower {
+  private readonly partition: Partition
+  private readonly reactor: Reactor<never>
+  private readonly onProgress: () => void
+  private readonly pacing: ReactorPacer
+  /**
+   * Where the cursor stands, and how far the log was read. Between the two lie frames without anything for the reactor.
+   */
+  private durable: LogPosition = { sequence: 0, hash: "" }
+  private position: LogPosition = this.durable
+  /** Organizations that may have parked records; the transaction looks again. */
+  private readonly parked = new Set<string>()
+  /** Whether there are too many to remember, so that any organization may have some. */
+  private isAnyParked = false
+  private failures = 0
+  /** Up to this sequence frames are taken one by one, because one of them holds a record that fails each time. */
+  private isolateThrough = 0
+
+  constructor(partition: Partition, reactor: Reactor<never>, onProgress: () => void) {
+    this.partition = partition
+    this.reactor = reactor
+    this.onProgress = onProgress
+    this.pacing = new ReactorPacer(partition, reactor.name, reactor.pace ?? adaptive)
+  }
+
+  readonly follow = Effect.suspend(() => this.run())
+
+  private readonly run = Effect.fnUntraced(function* (this: Follower) {
+    const { partition, reactor } = this
+    this.durable = yield* this.start()
+    this.position = this.durable
+    const page = { limit: maximumParkedNames + 1 }
+    const parked = yield* lookup(partition.parts.cursors.parkedOrganizations(partition.id, reactor.name, page))
+    for (const { organization } of parked) this.suspect(organization)
+    yield* showParked(partition, reactor.name)
+    while (true) {
+      const { head } = partition.core
+      // Its cursor was sent back: it begins like a new one.
+      if (partition.sentBack.delete(reactor.name)) return partition.reacted(reactor.name, 0)
+      partition.reacted(reactor.name, this.position.sequence)
+      this.pacing.caughtUp()
+      partition.metrics.cursorLag(reactor.name, head.sequence - this.position.sequence)
+      const silent = this.position.sequence - this.durable.sequence
+      if (silent > 0 && (silent >= silentFrames || partition.wantsPositions)) {
+        yield* this.inTurn(this.commit({ wanted: [], to: this.position }, false))
+        continue
+      }
+      if (head.sequence <= this.position.sequence) {
+        yield* nextFrame(
+          partition,
+          this.position.sequence,
+          () => (partition.wantsPositions && silent > 0) || partition.sentBack.has(reactor.name)
+        )
+        continue
+      }
+      yield* this.pacing.wait(this.position.sequence)
+      const isIsolating = this.position.sequence < this.isolateThrough
+      const batch = batchOf(
+        reactor,
+        yield* framesAfter(partition, this.position.sequence, isIsolating ? 1 : maximumBatchFrames)
+      )
+      if (batch.wanted.length === 0) this.position = batch.to
+      else
+        yield* partition.parts.transactionPlaces.within(
+          this.inTurn(
+            Effect.suspend(() => {
+              const grown = isIsolating ? batch : this.grown(batch)
+              return this.commit(grown, isIsolating || grown.wanted.some(({ problem }) => problem !== undefined))
+            })
+          )
+        )
+    }
+  })
+
+  /** A batch with what was committed while it waited for its place, as far as that is in memory and fits. */
+  private grown(batch: ReactorBatch): ReactorBatch {
+    const room = maximumBatchFrames - (batch.to.sequence - this.position.sequence)
+    const frames = room > 0 ? this.partition.feed.after(batch.to.sequence, room) : undefined
+    return frames === undefined ? batch : batchOf(this.reactor, frames, batch)
+  }
+
+  /** Works on a batch, unless the cursor was sent back before its turn came. */
+  private inTurn<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> {
+    const { partition, reactor } = this
+    return partition
+      .reactorTurn(reactor.name)
+      .withPermit(Effect.suspend(() => (partition.sentBack.has(reactor.name) ? Effect.void : work)))
+  }
+
+  private suspect(organization: string): void {
+    if (this.parked.size < maximumParkedNames) this.parked.add(organization)
+    else this.isAnyParked = true
+  }
+
+  /** Reads where the reactor stands. A cursor that has never moved begins with what is left of the log. */
+  private readonly start = Effect.fnUntraced(function* (this: Follower) {
+    const { id, log, parts } = this.partition
+    const cursor = yield* lookup(parts.cursors.read(id, this.reactor.name))
+    if (cursor.sequence > 0) return cursor
+    const state = yield* log!.state
+    if (state.firstSequence === 1) return cursor
+    const hash = (yield* hashAt(log!, state, state.firstSequence - 1)) ?? cursor.hash
+    const beginning: Cursor = { ...cursor, sequence: state.firstSequence - 1, hash }
+    yield* Effect.logWarning(
+      `reactor ${this.reactor.name} is new and begins at frame ${state.firstSequence} of partition ${id}; earlier ones are purged`
+    )
+    // Compared, because another owner may have moved it since it was read.
+    const move = { partition: id, reactor: this.reactor.name, from: cursor, to: beginning }
+    const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+    yield* deadline(parts.cursors.transact(move, Effect.void), lookupDeadlineMillis, late)
+    return beginning
+  })
+
+  /**
+   * Processes a batch in one transaction. A failing batch is tried again, and after some attempts one organization at a
+   * time.
+   */
+  private readonly commit = Effect.fnUntraced(function* (this: Follower, batch: ReactorBatch, isIsolating: boolean) {
+    const { partition, reactor } = this
+    const move = { partition: partition.id, reactor: reactor.name, from: this.durable, to: batch.to }
+    const transaction = deadline(
+      partition.parts.cursors.transact(move, this.effects(batch, isIsolating)),
+      transactionDeadlineMillis,
+      () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
+    )
+    const begunAt = partition.now().monotonic
+    const exit = yield* Effect.exit(this.traced(batch, transaction))
+    this.pacing.spent(begunAt)
+    if (Exit.isSuccess(exit)) {
+      this.durable = batch.to
+      this.position = batch.to
+      this.failures = 0
+      for (const organization of exit.value.parked) this.suspect(organization)
+      for (const organization of exit.value.free) this.parked.delete(organization)
+      if (exit.value.hasParked) yield* showParked(partition, reactor.name)
+      return this.onProgress()
+    }
+    const error = Cause.squash(exit.cause)
+    if (Cause.hasInterrupts(exit.cause) || error instanceof CursorMoved || error instanceof CursorsUnavailable)
+      return yield* Effect.failCause(exit.cause)
+    this.failures++
+    if (this.failures >= batchAttempts) this.isolateThrough = Math.max(this.isolateThrough, batch.to.sequence)
+    yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} failed on a batch`, exit.cause)
+    yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** this.failures, lastPauseMillis)))
+  })
+
+  /** A transaction in a span of its own, where anybody sees it. */
+  private traced<A, E>({ to, wanted }: ReactorBatch, transaction: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    const { id, parts, traces } = this.partition
+    if (!parts.isTraced) return transaction
+    return Effect.withSpan(transaction, "sluice.reactor", {
+      root: true,
+      attributes: { partition: id, reactor: this.reactor.name, records: wanted.length, through: to.sequence },
+      links: traces.linksToFrames(wanted.map(({ record }) => record.sequence))
+    })
+  }
+
+  /** Makes the effects of a batch. Answers the organizations that it parked, and those that are no longer parked. */
+  private readonly effects = Effect.fnUntraced(function* (
+    this: Follower,
+    { wanted }: ReactorBatch,
+    isIsolating: boolean
+  ) {
+    const { cursors } = this.partition.parts
+    const { id } = this.partition
+    const suspected = [...new Set(wanted.map(({ record }) => record.organization))].filter(
+      (name) => this.isAnyParked || this.parked.has(name)
+    )
+    const still =
+      suspected.length === 0 ? new Set<string>() : yield* cursors.parkedAmong(id, this.reactor.name, suspected)
+    const behind = wanted.filter(({ record }) => still.has(record.organization))
+    const free = behind.length === 0 ? wanted : wanted.filter(({ record }) => !still.has(record.organization))
+    if (behind.length > 0) yield* parkBehind(this.partition, this.reactor.name, behind)
+    let parked: ReadonlyArray<string> = []
+    if (isIsolating) parked = yield* isolate(this.partition, this.reactor, free)
+    else if (free.length > 0) yield* this.reactor.handle(free.map(({ record }) => record as LogRecord))
+    const hasParked = parked.length > 0 || behind.length > 0
+    return { parked, hasParked, free: suspected.filter((name) => !still.has(name)) }
+  })
+}

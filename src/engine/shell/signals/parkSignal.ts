@@ -1,0 +1,101 @@
+/**
+ * Signals that mean nothing to the rules are parked with the reason (docs/architecture.md, "External signals"), each by itself: those behind one go on, because nothing says that
+ * signals of an organization build on each other. One that cannot be read is parked before the partition goes past it, one that its actor fails on right after.
+ */
+import { Effect } from "effect"
+import type { AnyActor } from "../../Actor.ts"
+import { describe } from "../../describe.ts"
+import { isAnAskError } from "../../errors.ts"
+import { maximumParkedSignals, maximumParkedSignalsOfPartition, transactionDeadlineMillis } from "../../limits.ts"
+import { CursorsUnavailable, type ParkedRecord } from "../../ports/Cursors.ts"
+import { type Signal, signalsName } from "../../ports/Signals.ts"
+import { deadline } from "../deadline.ts"
+import type { EngineContext } from "../partition/EngineContext.ts"
+import type { Partition } from "../partition/Partition.ts"
+import { lookup, showParked } from "../reactors/parkRecords.ts"
+import type { SignalCommand } from "./feedSignals.ts"
+
+/** A signal as a parked record keeps it: as it came, or as the command that its actor failed on. */
+type ParkedSignal =
+  | { readonly _tag: "Signal"; readonly kind: string; readonly data: string }
+  | {
+      readonly _tag: "Command"
+      readonly kind: string
+      readonly version: number
+      readonly key: string
+      readonly command: unknown
+    }
+
+type Described = Omit<ParkedRecord, "partition" | "reactor" | "index">
+
+const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+
+/** Parks it, unless as many are parked as may be. */
+const park = Effect.fnUntraced(function* (partition: Partition, signal: Described) {
+  const { id, metrics, parts } = partition
+  const { error, organization, sequence } = signal
+  const counts = [
+    yield* lookup(parts.cursors.parkedCount(id, signalsName, organization)),
+    yield* lookup(parts.cursors.parkedCount(id, signalsName))
+  ]
+  if (counts[0]! >= maximumParkedSignals || counts[1]! >= maximumParkedSignalsOfPartition)
+    return yield* Effect.logWarning(
+      `signal ${sequence} of ${organization} is dropped, for too many are parked: ${error}`
+    )
+  const record: ParkedRecord = { ...signal, partition: id, reactor: signalsName, index: 0 }
+  const parked = parts.cursors.unpark([], parts.cursors.park([record]))
+  yield* deadline(parked, transactionDeadlineMillis, late)
+  metrics.parked(signalsName, 1)
+  yield* showParked(partition, signalsName)
+  yield* Effect.logWarning(`signal ${sequence} of ${organization} is parked: ${error}`)
+})
+
+/** Parks a signal that means no command. */
+export const parkSignal = (partition: Partition, signal: Signal, error: string) => {
+  const { data, kind, organization, sequence } = signal
+  const record: ParkedSignal = { _tag: "Signal", kind, data: Buffer.from(data).toString("base64") }
+  return park(partition, { organization, sequence, record: JSON.stringify(record), error })
+}
+
+/** Parks the signals that their actors have failed on, of which the last may not be stored if the process dies now. */
+export const parkFailed = Effect.fnUntraced(function* (partition: Partition) {
+  const { failedSignals } = partition
+  for (let signal = failedSignals.first; signal !== undefined; signal = failedSignals.first) {
+    const { command, key, kind, organization, reason, sequence } = signal
+    const { encodeCommand, written } = actorOf(partition.parts, kind)!
+    const { version } = written(partition.parts.placement.level?.() ?? Number.POSITIVE_INFINITY)
+    const encoded = yield* Effect.option(
+      Effect.try(() =>
+        JSON.stringify({ _tag: "Command", kind, version, key, command: encodeCommand(command) } satisfies ParkedSignal)
+      )
+    )
+    // What cannot be written down was counted.
+    if (encoded._tag === "Some")
+      yield* park(partition, { organization, sequence, record: encoded.value, error: reason })
+    failedSignals.isDone(signal)
+  }
+})
+
+const actorOf = ({ registry }: EngineContext, kind: string): AnyActor | undefined =>
+  registry.actors[registry.actorIndex(kind)]
+
+/** The command that a parked signal means now; undefined where it means none. Throws where it still cannot be read. */
+export const commandOf = (
+  parts: EngineContext,
+  { organization, record, sequence }: ParkedRecord
+): SignalCommand | undefined => {
+  // It was written by this engine.
+  const parked = JSON.parse(record) as ParkedSignal
+  if (parked._tag === "Signal") {
+    const rule = parts.signalRules[parked.kind]
+    if (rule === undefined) throw new Error(`there is no rule for signals of the kind ${parked.kind}`)
+    return rule({ organization, sequence, kind: parked.kind, data: Buffer.from(parked.data, "base64") })
+  }
+  const actor = actorOf(parts, parked.kind)
+  if (actor === undefined || parked.version > actor.version)
+    throw new Error(`this program does not know ${parked.kind} of version ${parked.version}`)
+  return { actor, key: parked.key, command: actor.decodeCommand(parked.command) }
+}
+
+/** Why a signal's command has not been decided; undefined where it was, be it with a refusal by the rule. */
+export const failureOf = (error: unknown): string | undefined => (isAnAskError(error) ? describe(error) : undefined)

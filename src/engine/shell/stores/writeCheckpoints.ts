@@ -1,0 +1,188 @@
+/**
+ * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and
+ * frames go (docs/architecture.md, rules 9 and 10). A process writes few of them at once, and every call has a
+ * deadline.
+ */
+import { Duration, Effect } from "effect"
+import { Pauses } from "../../../common/backoff.ts"
+import type { Snapshot } from "../../core/protocol.ts"
+import { describe } from "../../describe.ts"
+import { hashOf } from "../../frame.ts"
+import {
+  lookupDeadlineMillis,
+  maximumExpiredRows,
+  maximumExpiryRuns,
+  minimumLogReserveBytes,
+  saveDeadlineMillis
+} from "../../limits.ts"
+import { outboxName } from "../../outbox.ts"
+import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../../ports/Checkpoints.ts"
+import { type Cursor, CursorsUnavailable } from "../../ports/Cursors.ts"
+import type { Log } from "../../ports/Journal.ts"
+import { SignalsUnavailable } from "../../ports/Signals.ts"
+import { deadline } from "../deadline.ts"
+import type { Partition } from "../partition/Partition.ts"
+import { keptBelow } from "./keptBelow.ts"
+import { forgetSignals, forgettableThrough, purge, purgeableBelow } from "./purge.ts"
+
+/**
+ * The part of a log's bytes from which on operators are warned (docs/architecture.md, rule 14), and reactors store how
+ * far they have come.
+ */
+const fillAlarm = 0.7
+
+/** The pause after a checkpoint failed, or the cleaning behind it; it doubles from the first to the last. */
+const firstRetryMillis = 1_000
+const lastRetryMillis = 30_000
+
+const late = () => new CheckpointsUnavailable({ message: "the checkpoints do not answer" })
+
+/** Writes the partition's checkpoints for as long as the life lasts. */
+export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partition) {
+  const pauses = new Pauses(firstRetryMillis, lastRetryMillis)
+  while (true) {
+    yield* partition.checkpointWakeup.wait
+    // A failed checkpoint is tried again after a pause, even if nobody asks for it any more.
+    while (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
+    pauses.reset()
+  }
+})
+
+/** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
+export const checkpoint = (partition: Partition, isStuck = false): Effect.Effect<boolean> =>
+  // Otherwise a shutdown's checkpoint would conflict with one still being written, and be left out.
+  partition.checkpointTurn.withPermit(partition.parts.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
+
+const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
+  const taken = partition.core.checkpoints.snapshot()
+  if (taken !== undefined) {
+    const written = yield* Effect.exit(write(partition, taken))
+    if (written._tag === "Failure") {
+      yield* Effect.logWarning(`partition ${partition.id}: a checkpoint was not written`, written.cause)
+      return false
+    }
+  }
+  const cleaned = yield* Effect.exit(Effect.andThen(cleanUp(partition, isStuck), expire(partition)))
+  if (cleaned._tag === "Success") return true
+  yield* Effect.logWarning(`partition ${partition.id}: cleaning up behind a checkpoint failed`, cleaned.cause)
+  return false
+})
+
+const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot) {
+  const { checkpoints } = partition.parts
+  const { record, rows } = taken
+  const previous = partition.core.newestCheckpoint?.sequence ?? 0
+  const saved = yield* Effect.result(
+    // When an encoder throws while the store reads, that is the actor's defect and no reason to restart.
+    Effect.catchDefect(deadline(checkpoints.save({ record, previous, rows }), saveDeadlineMillis, late), (defect) =>
+      Effect.fail(new Error(describe(defect)))
+    )
+  )
+  if (saved._tag === "Success") return partition.core.checkpoints.saved(record, taken.count, taken.bytes)
+  // The answer may have been lost after the commit, or somebody else wrote: look at what is stored.
+  const [newest] = yield* deadline(checkpoints.list(partition.id), lookupDeadlineMillis, late)
+  if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
+  if (!(yield* isOurs(partition, newest))) {
+    partition.restart(`a checkpoint at frame ${newest.sequence} was written by somebody else`)
+    return yield* Effect.fail(saved.failure)
+  }
+  const isThisOne = newest.sequence === record.sequence
+  // A checkpoint that we gave up and that was written after all covers what was new when it was taken.
+  partition.core.checkpoints.saved(
+    newest,
+    isThisOne ? taken.count : Number.POSITIVE_INFINITY,
+    isThisOne ? taken.bytes : 0
+  )
+  if (!isThisOne && saved.failure instanceof CheckpointConflict) partition.core.wantCheckpoint()
+})
+
+/** Whether a checkpoint covers frames that we have. One above our head is a later owner's. */
+const isOurs = Effect.fnUntraced(function* (partition: Partition, { hash, sequence }: CheckpointRecord) {
+  const frame = yield* partition.log!.frameAt(sequence)
+  return frame !== undefined && hashOf(frame.bytes) === hash && sequence <= partition.core.head.sequence
+})
+
+const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
+  const { checkpoints, cursors, reactors } = partition.parts
+  const { id } = partition
+  const log = partition.log!
+  partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
+  const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
+  yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
+  const known = new Set([...reactors.map(({ name }) => name), outboxName])
+  // A log without messages has moved it for nothing else.
+  yield* partition.courier?.save ?? Effect.void
+  const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+  const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
+  const own = all.filter(({ reactor }) => known.has(reactor))
+  const records = yield* deadline(checkpoints.list(id), lookupDeadlineMillis, late)
+  if ((records[1]?.sequence ?? 0) >= partition.earlierRows) partition.earlierRows = 0
+  // A reactor that has not moved yet needs the log from its beginning.
+  const isTooFull = isStuck && (yield* hasNoRoom(log))
+  const unneeded = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
+  const keepMillis = partition.parts.config.logKeepMillis
+  const below =
+    unneeded === undefined || isTooFull || keepMillis === 0
+      ? unneeded
+      : yield* keptBelow(log, unneeded, partition.now().wall - keepMillis)
+  if (below !== undefined && (yield* purge(log, below))) {
+    const forgotten = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
+    yield* Effect.forEach(forgotten, (cursor) => forget(partition, cursor), { discard: true })
+  }
+  yield* forgetDecided(partition, records)
+  const state = yield* log.state
+  partition.core.noteFill(state)
+  partition.metrics.fill(state.bytes, state.maximumBytes)
+  partition.wantsPositions = state.bytes >= state.maximumBytes * fillAlarm
+  if (!partition.wantsPositions) return
+  // Make reactors store their position even if none of these frames was for them.
+  partition.feed.wake()
+  const percent = Math.floor((state.bytes / state.maximumBytes) * 100)
+  yield* Effect.logWarning(
+    `the log of partition ${id} is ${percent} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
+  )
+})
+
+/** Removes rows whose time was over at the newest checkpoint. What is left after some statements goes behind the next one. */
+const expire = Effect.fnUntraced(function* ({ core, id, parts }: Partition) {
+  const { checkpoints } = parts
+  const now = core.newestCheckpoint?.now ?? 0
+  for (let run = 0; run < maximumExpiryRuns; run++) {
+    const gone = yield* deadline(checkpoints.expire(id, now, maximumExpiredRows), saveDeadlineMillis, late)
+    if (gone < maximumExpiredRows) return
+  }
+})
+
+/**
+ * Removes the signals that no start needs any more. A store that is away keeps them until the next checkpoint, which is
+ * no reason to do the rest of the cleaning again.
+ */
+const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records: ReadonlyArray<CheckpointRecord>) {
+  const { signals } = partition.parts
+  const through = forgettableThrough(records)
+  if (signals === undefined || through === undefined || through <= partition.forgottenSignals) return
+  const late = () => new SignalsUnavailable({ message: "the signals do not answer" })
+  const decided = partition.core.head.signalSequence
+  const forgotten = yield* Effect.result(
+    deadline(forgetSignals(signals, partition.id, through, decided), lookupDeadlineMillis, late)
+  )
+  if (forgotten._tag === "Failure")
+    return yield* Effect.logWarning(
+      `partition ${partition.id}: signals up to ${through} are kept for now: ${forgotten.failure.message}`
+    )
+  if (forgotten.success) partition.forgottenSignals = through
+})
+
+/** Whether not even a claim may fit. */
+const hasNoRoom = (log: Log) =>
+  Effect.map(log.state, ({ bytes, maximumBytes }) => bytes + minimumLogReserveBytes > maximumBytes)
+
+/** Forgets the cursors of reactors that are no longer configured. If one comes back, it begins like a new one. */
+const forget = Effect.fnUntraced(function* (partition: Partition, { reactor, sequence }: Cursor) {
+  const { cursors } = partition.parts
+  const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+  yield* deadline(cursors.forget(partition.id, reactor), lookupDeadlineMillis, lateCursors)
+  yield* Effect.logWarning(
+    `reactor ${reactor} of partition ${partition.id} is not configured any more: its place, frame ${sequence}, is given up with the frames behind it`
+  )
+})

@@ -1,0 +1,191 @@
+/**
+ * Handlers of the event log. Answers are made of the stored texts, so that an event has the same bytes here and in
+ * every delivery. Needs `EventLog`, `EventStreams` and `Authentication`.
+ */
+
+import { Clock, Effect, Result, Stream } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { SqlError } from "effect/sql"
+import { baseApi } from "../http/baseApi.ts"
+import { databaseFailed } from "../http/databaseFailure.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
+import { quote } from "../http/parameters.ts"
+import { builtWith } from "../http/smallContext.ts"
+import {
+  EnvelopeInvalidRequest,
+  EnvelopeNotFound,
+  EnvelopeRateLimited,
+  EnvelopeUnavailable
+} from "../http/wireErrors.ts"
+import { Authentication } from "../platform/Authentication.ts"
+import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
+import { givenKey } from "../platform/layerAccess.ts"
+import { catalogue } from "./catalogue.ts"
+import { EventLog, type Followed } from "./EventLog.ts"
+import { EventOrigins } from "./EventOrigins.ts"
+import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
+import { EventsApi } from "./eventsApi.ts"
+import { type EventPattern, matchesAny, parsePattern, parsePatterns } from "./patterns.ts"
+
+/** How often a stream shows that it lives while nothing happens. */
+export const heartbeatMillis = 15_000
+
+const unavailable = (error: SqlError.SqlError) =>
+  databaseFailed(
+    error,
+    Effect.fail(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
+  )
+
+const invalid = (parameter: string, expected: string) =>
+  Effect.fail(EnvelopeInvalidRequest.of(`Invalid parameter '${parameter}'. ${expected}.`))
+
+const json = (text: string) => HttpServerResponse.text(text, { contentType: "application/json" })
+
+const tooMany = ({ of }: TooManyStreams) =>
+  Effect.fail(
+    of === "organization"
+      ? EnvelopeRateLimited.of(
+          `The organization has ${maximumStreamsPerOrganization} event streams open, which is the most there may be.`
+        )
+      : EnvelopeUnavailable.of("Too many event streams are open; try again later")
+  )
+
+const everything: ReadonlyArray<EventPattern> = [{ _tag: "All" }]
+
+/** The format of server-sent events (HTML, "Server-sent events"). A stored body is one line. */
+const written = (item: Followed): string =>
+  item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
+
+/**
+ * Whether a key may still get this item, because a stream outlives the check at its beginning. An event goes only to a
+ * key that is known to be valid; a heartbeat may also go while the database is away.
+ */
+const isStillValid = (authentication: Authentication["Service"], key: string, item: Followed) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const warm = authentication.verifyWarm(key, now)
+    return warm !== undefined
+      ? Effect.succeed(warm !== null)
+      : Effect.match(authentication.verify(key), {
+          onFailure: () => item._tag === "Idle",
+          onSuccess: (principal) => principal !== null
+        })
+  })
+
+/** What tells of events and their types, beside the events themselves. */
+const describing = (log: EventLog["Service"], origins: EventOrigins["Service"]) => ({
+  types: ({ query }: { readonly query: { readonly pattern?: ReadonlyArray<string> | undefined } }) =>
+    Effect.gen(function* () {
+      const patterns = query.pattern === undefined ? undefined : parsePatterns(query.pattern)
+      if (patterns !== undefined && Result.isFailure(patterns))
+        return yield* invalid("pattern", patterns.failure.message)
+      const wanted = patterns?.success ?? everything
+      return {
+        data: Object.entries(catalogue).map(([type, { description, example, service }]) => ({
+          type,
+          service,
+          description,
+          example: example as unknown,
+          matches: matchesAny(wanted, { type, service })
+        }))
+      }
+    }),
+
+  rates: () =>
+    Effect.gen(function* () {
+      return { data: yield* log.rates(yield* CurrentPrincipal) }
+    }).pipe(Effect.catchTag("SqlError", unavailable)),
+
+  origin: ({ params }: { readonly params: { readonly id: string } }) =>
+    Effect.gen(function* () {
+      const found = yield* origins.of(yield* CurrentPrincipal, params.id)
+      if (found === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
+      return found
+    }).pipe(Effect.catchTag("SqlError", unavailable))
+})
+
+export const layerEvents = HttpApiBuilder.group(
+  baseApi.add(EventsApi),
+  "events",
+  Effect.fn(function* (handlers) {
+    const log = yield* EventLog
+    const streams = yield* EventStreams
+    const authentication = yield* Authentication
+    const origins = yield* EventOrigins
+
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.gen(function* () {
+          const { mode, organizationId } = yield* CurrentPrincipal
+          const pattern = query.type === undefined ? undefined : parsePattern(query.type)
+          if (pattern !== undefined && Result.isFailure(pattern)) return yield* invalid("type", pattern.failure.message)
+          const { data, pagination } = yield* log.list({
+            organizationId,
+            mode,
+            pattern: pattern?.success,
+            since: query.since,
+            until: query.until,
+            limit: query.limit ?? defaultCursorPageSize,
+            cursor: query.cursor
+          })
+          return json(`{"data":[${data.join(",")}],"pagination":${JSON.stringify(pagination)}}`)
+        }).pipe(
+          Effect.catchTags({
+            InvalidCursor: () => invalid("cursor", "Expected one that this list's answer gave in the last 30 days"),
+            SqlError: unavailable
+          })
+        ),
+
+      ...describing(log, origins),
+
+      get: ({ params }) =>
+        Effect.gen(function* () {
+          const body = yield* log.get(yield* CurrentPrincipal, params.id)
+          if (body === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
+          return json(body)
+        }).pipe(Effect.catchTag("SqlError", unavailable)),
+
+      stream: ({ headers, query }) =>
+        Effect.gen(function* () {
+          const reader = yield* CurrentPrincipal
+          const { mode, organizationId } = reader
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const given = [...(query.type ?? []), ...(query.types?.split(",") ?? [])]
+          const patterns = given.length === 0 ? undefined : parsePatterns(given)
+          if (patterns !== undefined && Result.isFailure(patterns)) {
+            return yield* invalid(query.type === undefined ? "types" : "type", patterns.failure.message)
+          }
+          // The place is given back when the answer ends or nobody reads it any more.
+          yield* streams.open(organizationId)
+          const last = headers["last-event-id"]
+          const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(reader, last)
+          if (after === undefined) {
+            return yield* Effect.fail(
+              EnvelopeInvalidRequest.of(`Invalid header 'Last-Event-ID': ${quote(last ?? "")}. No event has this id.`)
+            )
+          }
+          const key = givenKey(request.headers, undefined) ?? ""
+          const events = log
+            .follow({
+              organizationId,
+              mode,
+              patterns: patterns?.success ?? everything,
+              after: { createdAt: after.createdAt, sequence: after.sequence, index: after.index },
+              idleMillis: heartbeatMillis
+            })
+            .pipe(
+              Stream.takeWhileEffect((item) => isStillValid(authentication, key, item)),
+              Stream.map(written),
+              // Sent at once, so that the reader knows that it is connected.
+              (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),
+              Stream.interruptWhen(streams.stopping),
+              Stream.encodeText
+            )
+          return HttpServerResponse.stream(events, {
+            contentType: "text/event-stream",
+            headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
+          })
+        }).pipe(Effect.catchTags({ SqlError: unavailable, TooManyStreams: tooMany }))
+    })
+  })
+).pipe(builtWith(EventLog, EventOrigins, EventStreams, Authentication, EventsAccess))

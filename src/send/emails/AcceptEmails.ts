@@ -1,0 +1,186 @@
+/**
+ * Takes requests to send (docs/platform.md, 9.10): asks what the decision would be, keeps the contents, then decides. So a refusal and a repeat keep nothing. What is
+ * kept for a request that is refused in between has no email that points to it. Needs `Engine`, `MessageContents` and `Organizations`.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { BoundedMap } from "../../common/BoundedMap.ts"
+import { randomText } from "../../common/identifiers.ts"
+import { Engine } from "../../engine/Engine.ts"
+import type { OnceError } from "../../engine/errors.ts"
+import type { OnceReply } from "../../engine/once.ts"
+import { OrganizationActor } from "../../platform/OrganizationActor.ts"
+import { type OrganizationNotFound, Organizations } from "../../platform/Organizations.ts"
+import {
+  type AdmitEmail,
+  type EmailAnswer,
+  type Mode,
+  SendAccount,
+  type SendAccountCommand,
+  type SendAccountRejection,
+  type SendAccountReply,
+  suppressedOf
+} from "../account/actors/index.ts"
+import type { SendRejection } from "../rules/rejections.ts"
+import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
+import type { SentEmail } from "./forms.ts"
+import type { Checks, ReadEmail } from "./readMessage.ts"
+import { onceOf } from "./repeats.ts"
+
+/** Whose emails they are. */
+export interface EmailOwner {
+  readonly organizationId: string
+  readonly mode: Mode
+}
+
+/** By what a repeat of a request is known. */
+export interface Repeated {
+  /** The caller's idempotency key, at most 255 characters. */
+  readonly key: string
+  /** Digest of the request's body. */
+  readonly digest: string
+}
+
+export interface Sent {
+  readonly emails: ReadonlyArray<SentEmail>
+  /** Whether the request was answered before. */
+  readonly isReplay: boolean
+}
+
+/** What a request to send may fail with. A `SendRejection` is the rules' own answer. */
+export type AcceptFault = SendRejection | OnceError | ContentsUnavailable | OrganizationNotFound | SqlError.SqlError
+
+export class AcceptEmails extends Context.Service<
+  AcceptEmails,
+  {
+    /** What a request of a key of the mode is checked against. */
+    readonly checks: (mode: Mode) => Effect.Effect<Checks>
+    /** The whole request or nothing; one answer for each email, in order. */
+    readonly send: (
+      owner: EmailOwner,
+      emails: ReadonlyArray<ReadEmail>,
+      repeated: Repeated | undefined
+    ) => Effect.Effect<Sent, AcceptFault>
+  }
+>()("sluice/send/Sending") {
+  static readonly layer = (options: {
+    /** Where an account finds a larger plan. */
+    readonly upgradeUrl: string
+    /** Why attachments are not fetched from an address; undefined where they are. */
+    readonly pathProblem: (path: string) => string | undefined
+  }): Layer.Layer<AcceptEmails, never, Engine | MessageContents | Organizations> =>
+    Layer.effect(
+      AcceptEmails,
+      Effect.gen(function* () {
+        return make({
+          engine: yield* Engine,
+          contents: yield* MessageContents,
+          organizations: yield* Organizations,
+          ...options
+        })
+      })
+    )
+}
+
+interface Means {
+  readonly engine: Engine["Service"]
+  readonly contents: MessageContents["Service"]
+  readonly organizations: Organizations["Service"]
+  readonly upgradeUrl: string
+  readonly pathProblem: (path: string) => string | undefined
+}
+
+/** Accounts that are known to have begun; one that is not remembered is looked at again. */
+const rememberedAccounts = 100_000
+
+/**
+ * Makes sure that an account's probation has begun, with its organization's risk: any other first command would begin it with the standard one. An organization
+ * from a version without an engine has a plan in its row alone, which the account is told.
+ */
+const makeBegin = ({ engine, organizations }: Means) => {
+  const begun = new BoundedMap<string, true>(rememberedAccounts)
+  return Effect.fnUntraced(function* ({ mode, organizationId: organization }: EmailOwner) {
+    const name = `${mode}/${organization}`
+    if (begun.get(name) === true) return
+    const { risk, sendPlan: plan } = yield* organizations.get(organization)
+    const tell = (command: SendAccountCommand) =>
+      Effect.catch(engine.ask(SendAccount, { organization, key: mode }, command), unlessRejected)
+    yield* tell({ _tag: "Begin", risk })
+    // Sets nothing, and answers what is set.
+    const { sendPlan } = yield* engine.ask(OrganizationActor, { organization }, { _tag: "SetPlans" })
+    if (sendPlan === null) yield* tell({ _tag: "SetPlan", plan })
+    begun.set(name, true)
+  })
+}
+
+const isRejection = (error: SendAccountRejection | OnceError): error is SendAccountRejection =>
+  "code" in error || error._tag === "NotPaused" || error._tag === "Acceptable" || error._tag === "RequestInvalid"
+
+/** A rejection that the rule has for nobody who asks like this is a fault of this program. */
+const unlessRejected = (error: SendAccountRejection | OnceError): Effect.Effect<never, OnceError> =>
+  isRejection(error) ? Effect.die(error) : Effect.fail(error)
+
+/** The rules' own answers, and faults of the engine. */
+const refused = (error: SendAccountRejection | OnceError): Effect.Effect<never, SendRejection | OnceError> =>
+  isRejection(error) && "code" in error ? Effect.fail(error) : unlessRejected(error)
+
+const sentEmail = ({ heldUntil, id, state, suppressed }: EmailAnswer, recipients: ReadonlyArray<string>): SentEmail => {
+  const left = suppressed === 0 ? [] : suppressedOf(recipients, { suppressed })
+  return {
+    id,
+    // Admission makes an email of no other state.
+    state: state as SentEmail["state"],
+    ...(heldUntil === undefined ? {} : { heldUntil: new Date(heldUntil).toISOString() }),
+    ...(left.length === 0 ? {} : { suppressed: left })
+  }
+}
+
+const make = (means: Means): AcceptEmails["Service"] => {
+  const { contents, engine, upgradeUrl } = means
+  const begin = makeBegin(means)
+  return AcceptEmails.of({
+    checks: (mode) => Effect.map(Clock.currentTimeMillis, (now) => ({ mode, now, pathProblem: means.pathProblem })),
+    send: Effect.fn("Sending.send")(function* (owner, emails, repeated) {
+      const { mode, organizationId: organization } = owner
+      yield* begin(owner)
+      const target = { organization, key: mode }
+      const once = repeated && onceOf(owner, repeated)
+      const ask = (
+        command: SendAccountCommand
+      ): Effect.Effect<OnceReply<SendAccountReply>, SendAccountRejection | OnceError> =>
+        once === undefined
+          ? Effect.map(engine.ask(SendAccount, target, command), (reply) => ({ reply, isReplay: false }))
+          : engine.askOnce(SendAccount, target, command, once)
+      const admitted = emails.map(
+        ({ message, recipients, scheduledAt, signals }): AdmitEmail => ({
+          id: `em_${randomText()}`,
+          from: message.from,
+          recipients,
+          signals,
+          ...(scheduledAt === undefined ? {} : { scheduledAt })
+        })
+      )
+      const answer = ({ isReplay, reply }: OnceReply<SendAccountReply>): Sent => ({
+        emails: reply.emails.map((one, index) => sentEmail(one, emails[index]?.recipients ?? [])),
+        isReplay
+      })
+      const decide = Effect.flatMap(
+        contents.write(
+          organization,
+          emails.map(({ message }) => message)
+        ),
+        (kept) => {
+          const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
+          return Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl }), refused)
+        }
+      )
+      return answer(
+        yield* ask({ _tag: "Preview", emails: admitted, upgradeUrl }).pipe(
+          Effect.catch((error): typeof decide | ReturnType<typeof refused> =>
+            isRejection(error) && "_tag" in error && error._tag === "Acceptable" ? decide : refused(error)
+          )
+        )
+      )
+    })
+  })
+}

@@ -1,0 +1,63 @@
+/**
+ * `MessageContents`: keeps what the emails of organizations say (docs/handoff.md, 1), outside the log of decisions, which has a pointer to each.
+ * `layerMemory` keeps it in this process and needs nothing; what survives the process is in `MessageContentsDurable.ts`.
+ */
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Message } from "../../Message.ts"
+import { encodeContent } from "./contentFrames.ts"
+import { maximumMemoryContents } from "./limits.ts"
+
+/** Contents cannot be kept or found now: a server is away, or its room is used up. Retryable. Nothing was acknowledged. */
+export class ContentsUnavailable extends Schema.TaggedError<ContentsUnavailable>()("ContentsUnavailable", {
+  /** What was tried and what stood against it, for an operator. */
+  message: Schema.String
+}) {}
+
+/** A content that is kept: where it is, and how many bytes it takes there. A pointer is text without spaces, at most 40 characters long. */
+export interface KeptContent {
+  readonly pointer: string
+  readonly bytes: number
+}
+
+export class MessageContents extends Context.Service<
+  MessageContents,
+  {
+    /** Keeps contents for good before it answers; one answer for each, in order. */
+    readonly write: (
+      organization: string,
+      messages: ReadonlyArray<Message>
+    ) => Effect.Effect<ReadonlyArray<KeptContent>, ContentsUnavailable>
+    /** The contents at pointers, in order; null for one that was erased, is too old, belongs to another organization or was never there. */
+    readonly read: (
+      organization: string,
+      pointers: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<Message | null>, ContentsUnavailable>
+  }
+>()("sluice/send/MessageContents") {
+  /** The newest contents of this process. */
+  static readonly layerMemory: Layer.Layer<MessageContents> = Layer.sync(MessageContents, () => {
+    const kept = new Map<string, { readonly organization: string; readonly message: Message }>()
+    let written = 0
+    return MessageContents.of({
+      write: (organization, messages) =>
+        Effect.suspend(() => {
+          if (kept.size + messages.length > maximumMemoryContents)
+            return new ContentsUnavailable({ message: `${maximumMemoryContents} contents are all that memory keeps` })
+          written++
+          const contents = messages.map((message, index): KeptContent => {
+            const pointer = `${written}.${index}`
+            kept.set(pointer, { organization, message })
+            return { pointer, bytes: Buffer.byteLength(encodeContent(message)) }
+          })
+          return Effect.succeed(contents)
+        }),
+      read: (organization, pointers) =>
+        Effect.sync(() =>
+          pointers.map((pointer) => {
+            const found = kept.get(pointer)
+            return found?.organization === organization ? found.message : null
+          })
+        )
+    })
+  })
+}

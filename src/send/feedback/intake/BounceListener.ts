@@ -1,0 +1,209 @@
+/**
+ * The listener for bounces and complaints: an SMTP server that takes mail for return paths of ours, for addresses of feedback loops, and for nobody else, bounded in size, rate and connections
+ * (docs/handoff.md, 6). A mail that could not be counted is told to come again. Needs `FeedbackIntake`.
+ */
+import { Clock, Data, Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
+import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server"
+import type { VerpTarget } from "../parse/index.ts"
+import { maximumMailBytes } from "../parse/limits.ts"
+import { CallerLimits } from "./CallerLimits.ts"
+import { FeedbackIntake } from "./FeedbackIntake.ts"
+import {
+  certificateLookMillis,
+  inboundIdleMillis,
+  intakeMillis,
+  intakesAtOnce,
+  maximumInboundBytes,
+  maximumInboundConnections,
+  maximumReturnPaths
+} from "./limits.ts"
+import {
+  type BounceCertificateUnusable,
+  type ListenerTls,
+  type ListenerTlsFiles,
+  readListenerTls,
+  tellExpiry
+} from "./listenerTls.ts"
+
+export interface BounceListenerOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** The domain of the return paths; the listener calls itself so. */
+  readonly domain: string
+  /** Without it no TLS is offered. */
+  readonly tls?: ListenerTlsFiles | undefined
+  /** Addresses that are registered with feedback loops, in lower case: reports to them name the email by a return path inside. */
+  readonly feedbackAddresses?: ReadonlyArray<string> | undefined
+}
+
+/** The listener cannot listen there. */
+export class BouncePortUnavailable extends Data.TaggedError("BouncePortUnavailable")<{
+  readonly host: string
+  readonly port: number
+  readonly code: string
+}> {
+  override get message(): string {
+    return `Cannot listen for bounces on ${this.host}:${this.port}: ${this.code}. Choose another port with SLUICE_BOUNCE_PORT or another address with SLUICE_BOUNCE_HOST.`
+  }
+}
+
+type Done = (error?: Error | null) => void
+
+const reply = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode })
+
+/** The beginning of a mail, which is all that is read of it; the rest is let go by. */
+const beginningOf = (stream: SMTPServerDataStream): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Array<Buffer> = []
+    let bytes = 0
+    stream.on("data", (chunk: Buffer) => {
+      if (bytes < maximumMailBytes) chunks.push(chunk.subarray(0, maximumMailBytes - bytes))
+      bytes += chunk.length
+    })
+    stream.once("end", () => resolve(Buffer.concat(chunks)))
+    stream.once("error", reject)
+  })
+
+interface Handlers {
+  readonly intake: FeedbackIntake["Service"]
+  readonly domain: string
+  readonly feedbackAddresses: ReadonlySet<string>
+  readonly now: () => number
+  /** Counts a mail in the background and answers. */
+  readonly take: (raw: Buffer, targets: ReadonlyArray<VerpTarget>, done: Done) => void
+  readonly tls: ListenerTls | undefined
+}
+
+const targetsOf = ({ domain, intake }: Handlers, addresses: ReadonlyArray<SMTPServerAddress>) =>
+  addresses.flatMap(({ address }) =>
+    address.toLowerCase().endsWith(`@${domain}`) ? (intake.targetOf(address) ?? []) : []
+  )
+
+const makeServer = (handlers: Handlers): SMTPServer => {
+  const callers = new CallerLimits()
+  const counted = new WeakSet<SMTPServerSession>()
+  return new SMTPServer({
+    name: handlers.domain,
+    banner: "Sluice",
+    logger: false,
+    authOptional: true,
+    // Nobody logs in here.
+    disabledCommands: handlers.tls === undefined ? ["AUTH", "STARTTLS"] : ["AUTH"],
+    ...(handlers.tls === undefined ? {} : { cert: handlers.tls.cert, key: handlers.tls.key }),
+    disableReverseLookup: true,
+    size: maximumInboundBytes,
+    maxClients: maximumInboundConnections,
+    socketTimeout: inboundIdleMillis,
+    closeTimeout: 1_000,
+    onConnect: (session, done) => {
+      if (!callers.connect(session.remoteAddress)) return done(reply(421, "Too many connections, come again later"))
+      counted.add(session)
+      done()
+    },
+    onClose: (session) => {
+      if (counted.delete(session)) callers.close(session.remoteAddress)
+    },
+    onMailFrom: (_address, session, done) =>
+      callers.mail(session.remoteAddress, handlers.now())
+        ? done()
+        : done(reply(450, "4.7.0 Too many mails, come again later")),
+    onRcptTo: (address, session, done) => {
+      if (session.envelope.rcptTo.length >= maximumReturnPaths) return done(reply(452, "4.5.3 Too many recipients"))
+      // One answer for every other address, so that nobody learns which ones there are.
+      const isOfLoop = handlers.feedbackAddresses.has(address.address.toLowerCase())
+      if (!isOfLoop && targetsOf(handlers, [address]).length === 0) return done(reply(550, "5.1.1 No such address"))
+      done()
+    },
+    onData: (stream, session, done) => {
+      const targets = targetsOf(handlers, session.envelope.rcptTo)
+      beginningOf(stream).then(
+        (raw) => {
+          if (stream.sizeExceeded) return done(reply(552, "5.3.4 The mail is too large"))
+          handlers.take(raw, targets, done)
+        },
+        () => done(reply(451, "4.3.0 The mail could not be read"))
+      )
+    }
+  })
+}
+
+/** Offers what is in the files by now. Files that cannot be used leave the certificate as it is, and that is told. */
+const renewing = (server: SMTPServer, files: ListenerTlsFiles, begun: ListenerTls) => {
+  let current = begun
+  return Effect.gen(function* () {
+    yield* Effect.sleep(Duration.millis(certificateLookMillis))
+    const found = yield* readListenerTls(files)
+    if (found.fingerprint !== current.fingerprint) {
+      server.updateSecureContext({ cert: found.cert, key: found.key })
+      current = found
+      yield* Effect.logInfo("the listener for bounces offers its new certificate")
+    }
+    yield* tellExpiry(current)
+  }).pipe(
+    Effect.catch((error) => Effect.logWarning(error.message)),
+    Effect.forever
+  )
+}
+
+/** Listens until the scope ends; answers the port. */
+export const listenForBounces = ({
+  domain,
+  feedbackAddresses = [],
+  host,
+  port,
+  tls: files
+}: BounceListenerOptions): Effect.Effect<
+  number,
+  BouncePortUnavailable | BounceCertificateUnusable,
+  FeedbackIntake | Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const tls = files === undefined ? undefined : yield* readListenerTls(files)
+    const intake = yield* FeedbackIntake
+    const clock = yield* Clock.Clock
+    const fibers = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(fibers)()
+    const places = Semaphore.makeUnsafe(intakesAtOnce)
+    const take: Handlers["take"] = (raw, targets, done) => {
+      const later = reply(451, "4.3.0 The report cannot be taken now, come again later")
+      run(
+        places.withPermit(intake.take(raw, targets)).pipe(
+          Effect.timeout(Duration.millis(intakeMillis)),
+          Effect.tapCause((cause) => Effect.logWarning("a report of another mail system was not taken", cause)),
+          Effect.matchCause({ onFailure: () => done(later), onSuccess: () => done() })
+        )
+      )
+    }
+    const server = makeServer({
+      intake,
+      domain: domain.toLowerCase(),
+      feedbackAddresses: new Set(feedbackAddresses),
+      now: () => clock.currentTimeMillisUnsafe(),
+      take,
+      tls
+    })
+    if (files !== undefined && tls !== undefined) {
+      yield* tellExpiry(tls)
+      yield* Effect.forkScoped(renewing(server, files, tls))
+    }
+    return yield* Effect.acquireRelease(
+      Effect.callback<number, BouncePortUnavailable>((resume) => {
+        const failed = (error: Error) =>
+          resume(
+            Effect.fail(
+              new BouncePortUnavailable({ host, port, code: (error as NodeJS.ErrnoException).code ?? error.message })
+            )
+          )
+        server.once("error", failed)
+        server.listen(port, host, () => {
+          server.off("error", failed)
+          // Broken connections are the other side's.
+          server.on("error", () => undefined)
+          const address = server.server.address()
+          resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
+        })
+      }),
+      () => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)))
+    )
+  })

@@ -1,0 +1,132 @@
+/**
+ * `FeedbackIntake`: takes in the reports of other mail systems that came to a return path of ours (docs/handoff.md, 6). Only the return path says which email and recipient a
+ * report is about; what is told twice counts once. Needs `SqlClient`, `EngineOnDemand` and `MessageContents`.
+ */
+import { Context, Effect, Layer, Metric, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Engine } from "../../../engine/Engine.ts"
+import { EngineOnDemand } from "../../../platform/EngineOnDemand.ts"
+import { type Mode, SendAccount, SendEmail } from "../../account/actors/index.ts"
+import { MessageContents } from "../../emails/contents/MessageContents.ts"
+import { engineAsks } from "../../library/admissionAsks.ts"
+import { recipientsOf } from "../../Message.ts"
+import { type Feedback, parseFeedback, type VerpTarget } from "../parse/index.ts"
+import { type ReturnPathKeys, readReturnPath } from "../parse/returnPathKeys.ts"
+import { reportOf } from "./feedbackReports.ts"
+
+/** What a mail was: `taken`, counted now or before; `silent`, a report that says nothing that counts; `late`, of an email that is not kept any more; `none`, no report. */
+export const intakeOutcomes = ["taken", "silent", "late", "none", "stray"] as const
+/** `stray`: it came to no return path of ours, and has none in it. */
+export type IntakeOutcome = (typeof intakeOutcomes)[number]
+
+/** A server is away. Retryable: nothing was counted, or it is counted once in the end. */
+export class IntakeUnavailable extends Schema.TaggedError<IntakeUnavailable>()("IntakeUnavailable", {
+  message: Schema.String
+}) {}
+
+export class FeedbackIntake extends Context.Service<
+  FeedbackIntake,
+  {
+    /** What an address names; null where it is no return path of ours. */
+    readonly targetOf: (address: string) => VerpTarget | null
+    /** Takes in a mail, as it came over the wire, that was sent to these return paths; to none where it came to the address of a feedback loop. */
+    readonly take: (
+      raw: Uint8Array,
+      targets: ReadonlyArray<VerpTarget>
+    ) => Effect.Effect<IntakeOutcome, IntakeUnavailable>
+    /** The same for a mail in a file: its own headers say where it was sent. */
+    readonly takeFile: (raw: Uint8Array) => Effect.Effect<IntakeOutcome, IntakeUnavailable>
+  }
+>()("sluice/send/FeedbackIntake") {
+  static readonly layer = (
+    keys: ReturnPathKeys
+  ): Layer.Layer<FeedbackIntake, never, SqlClient.SqlClient | EngineOnDemand | MessageContents> =>
+    Layer.effect(FeedbackIntake, make(keys))
+
+  /** Where no platform runs. */
+  static readonly layerNone: Layer.Layer<FeedbackIntake> = Layer.sync(FeedbackIntake, () => {
+    const none = Effect.fail(
+      new IntakeUnavailable({ message: "no platform is running here that counts reports; start it first" })
+    )
+    return FeedbackIntake.of({ targetOf: () => null, take: () => none, takeFile: () => none })
+  })
+}
+
+interface Row {
+  readonly organization: string
+  readonly mode: Mode
+  readonly pointer: string
+}
+
+const away = (cause: unknown) =>
+  new IntakeUnavailable({ message: `the report was not counted: ${cause instanceof Error ? cause.message : cause}` })
+
+const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
+  const sql = yield* SqlClient.SqlClient
+  const started = yield* EngineOnDemand
+  const contents = yield* MessageContents
+  const context = yield* Effect.context<never>()
+
+  const counted = (outcome: IntakeOutcome): IntakeOutcome => {
+    Metric.counter("sluice_send_feedback_total", {
+      description: "Mails that came to return paths or were imported, by what became of them",
+      incremental: true,
+      attributes: { outcome }
+    }).updateUnsafe(1, context)
+    return outcome
+  }
+
+  /** Tells the account of one report. */
+  const report = Effect.fnUntraced(function* ({ emailId, recipientIndex }: VerpTarget, feedback: Feedback) {
+    const [row] = yield* sql<Row>`
+      select organization_id as organization, mode, pointer from send_emails where id = ${emailId}`
+    if (row === undefined) return "late"
+    const [message = null] = yield* contents.read(row.organization, [row.pointer])
+    const recipient = message === null ? undefined : recipientsOf(message)[recipientIndex]
+    if (message === null || recipient === undefined) return "late"
+    const asks = yield* Effect.provideService(engineAsks({}), Engine, yield* started)
+    const { sender } = yield* asks.state(row.organization, SendEmail, emailId)
+    const told = reportOf({ id: emailId, sender, message, recipient }, feedback)
+    if (told === undefined) return "silent"
+    yield* asks.ask(row.organization, SendAccount, row.mode, { _tag: "Report", reports: [told] })
+    const { kind = "", what } = told
+    Metric.counter("sluice_send_reports_total", {
+      description: "What was reported of recipients, by the relay itself or by other mail systems; repeats included",
+      incremental: true,
+      attributes: { what, kind, by: "feedback" }
+    }).updateUnsafe(1, context)
+    return "taken"
+  })
+
+  /** The emails that these addresses name, each once. */
+  const targetsIn = (addresses: ReadonlyArray<string>): ReadonlyArray<VerpTarget> => {
+    const found = addresses.flatMap((address) => readReturnPath(address, keys) ?? [])
+    return [...new Map(found.map((one) => [`${one.emailId} ${one.recipientIndex}`, one])).values()]
+  }
+
+  /** Where it was sent says what a report is about, or else a return path that stands in it: nobody can make one up. */
+  const takeAll = (
+    feedback: Feedback | null,
+    targets: ReadonlyArray<VerpTarget>
+  ): Effect.Effect<IntakeOutcome, IntakeUnavailable> => {
+    if (feedback === null) return Effect.succeed(counted("none"))
+    const meant = targets.length > 0 ? targets : targetsIn(feedback.original.returnPaths)
+    if (meant.length === 0) return Effect.succeed(counted("stray"))
+    return Effect.forEach(meant, (target) => report(target, feedback)).pipe(
+      Effect.map((outcomes) => counted(intakeOutcomes.find((outcome) => outcomes.some((one) => one === outcome))!)),
+      Effect.mapError(away)
+    )
+  }
+
+  return FeedbackIntake.of({
+    targetOf: (address) => readReturnPath(address, keys),
+    take: Effect.fn("FeedbackIntake.take")((raw, targets) =>
+      Effect.flatMap(parseFeedback(raw), (feedback) => takeAll(feedback, targets))
+    ),
+    takeFile: Effect.fn("FeedbackIntake.takeFile")((raw) =>
+      Effect.flatMap(parseFeedback(raw), (feedback) =>
+        takeAll(feedback, targetsIn(feedback?.original.reportedTo ?? []))
+      )
+    )
+  })
+})

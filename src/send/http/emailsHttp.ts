@@ -1,0 +1,185 @@
+/**
+ * Handlers of the endpoints that take and show email. Needs `AcceptEmails` and `Emails`; the access middlewares give the key's organization and mode.
+ */
+import { hash } from "node:crypto"
+import { Clock, Effect, Result } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { baseApi } from "../../http/baseApi.ts"
+import { effectful } from "../../http/fast/marks.ts"
+import { defaultCursorPageSize } from "../../http/PageCursors.ts"
+import { rawBody } from "../../http/rawBody.ts"
+import { CurrentPrincipal } from "../../platform/access.ts"
+import { CallCounts, type CallCountsShape } from "../../platform/CallCounts.ts"
+import { AcceptEmails, type EmailOwner } from "../emails/AcceptEmails.ts"
+import { type EmailDetail, Emails, type EmailView } from "../emails/Emails.ts"
+import type { EmailForm, ListedEmail, lastEvents, ShownEmail, ShownState } from "../emails/forms.ts"
+import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "../emails/readMessage.ts"
+import { makeSendMetrics, type SendMetrics } from "../emails/SendMetrics.ts"
+import { emailFault, inTime, sendingFault } from "./emailErrors.ts"
+import { EmailsApi } from "./emailsApi.ts"
+import { SendInvalidRequest } from "./sendErrors.ts"
+
+interface Services {
+  readonly emails: Emails["Service"]
+  readonly metrics: SendMetrics
+  readonly calls: CallCountsShape
+  readonly sending: AcceptEmails["Service"]
+}
+
+type IdempotencyHeaders = { readonly "idempotency-key"?: string | undefined }
+
+/** By what a repeat is known: the key, and the digest of the body's bytes. */
+const repeatedBy = (key: string | undefined) =>
+  key === undefined
+    ? Effect.succeed(undefined)
+    : Effect.map(rawBody, (bytes) => ({ key, digest: hash("sha256", bytes, "base64url") }))
+
+const withReplayed = <A>(body: A, isReplay: boolean) =>
+  HttpApiSchema.withHeaders({ body, headers: isReplay ? { "idempotency-replayed": "true" } : {} })
+
+/** Sends what a request asks for, once it has been checked by `read`. */
+const makeSend = ({ calls, metrics, sending }: Services) =>
+  Effect.fnUntraced(function* (
+    read: (checks: Checks) => Result.Result<ReadonlyArray<ReadEmail>, string>,
+    key: string | undefined
+  ) {
+    const { mode, organizationId } = yield* CurrentPrincipal
+    const emails = read(yield* sending.checks(mode))
+    if (Result.isFailure(emails)) {
+      metrics.refused("invalid_request")
+      return yield* SendInvalidRequest.of(emails.failure)
+    }
+    const sent = yield* sending.send({ mode, organizationId }, emails.success, yield* repeatedBy(key)).pipe(
+      Effect.catch((error) => Effect.flatMap(Clock.currentTimeMillis, (now) => sendingFault(error, now))),
+      inTime,
+      Effect.tapError(({ error }) => Effect.sync(() => metrics.refused(error.code)))
+    )
+    if (!sent.isReplay) {
+      metrics.accepted(mode, sent.emails.length)
+      // Of such a request the account has no fact, from which others are counted.
+      if (sent.emails.every(({ state }) => state === "suppressed")) calls.count(organizationId, "send")
+    }
+    return sent
+  })
+
+const sendHandlers = (services: Services) => {
+  const send = makeSend(services)
+  const sendOne = effectful(
+    ({ headers, payload }: { readonly headers: IdempotencyHeaders; readonly payload: EmailForm }) =>
+      Effect.map(
+        send((checks) => Result.map(readEmail(payload, checks), (email) => [email]), headers["idempotency-key"]),
+        // One was asked for.
+        ({ emails, isReplay }) => withReplayed(emails[0]!, isReplay)
+      )
+  )
+  return {
+    send: sendOne,
+    create: sendOne,
+    batch: effectful(
+      ({ headers, payload }: { readonly headers: IdempotencyHeaders; readonly payload: ReadonlyArray<EmailForm> }) =>
+        Effect.map(
+          send((checks) => readEmails(payload, checks), headers["idempotency-key"]),
+          ({ emails, isReplay }) => withReplayed({ data: emails }, isReplay)
+        )
+    )
+  }
+}
+
+/** What Resend's API calls a state: an email that waits is queued there until it is sent. */
+const lastEventOf = (state: ShownState): (typeof lastEvents)[number] =>
+  state === "held" || state === "sending" ? "queued" : state
+
+const iso = (millis: number): string => new Date(millis).toISOString()
+
+const orNull = (addresses: ReadonlyArray<string> | undefined): ReadonlyArray<string> | null =>
+  addresses === undefined || addresses.length === 0 ? null : addresses
+
+const listed = ({ acceptedAt, held, id, message, scheduledAt, state }: EmailView): ListedEmail => ({
+  id,
+  from: message?.from ?? null,
+  to: message?.to ?? null,
+  cc: orNull(message?.cc),
+  bcc: orNull(message?.bcc),
+  reply_to: orNull(message?.replyTo),
+  subject: message?.subject ?? null,
+  created_at: iso(acceptedAt),
+  scheduled_at: scheduledAt === null ? null : iso(scheduledAt),
+  last_event: lastEventOf(state),
+  state,
+  held: held === null ? null : { ...held, until: held.until === null ? null : iso(held.until) }
+})
+
+const shown = (view: EmailDetail): ShownEmail => ({
+  object: "email",
+  ...listed(view),
+  message_id: view.id,
+  html: view.message?.html ?? null,
+  text: view.message?.text ?? null,
+  tags: view.message?.tags ?? null,
+  history: view.history,
+  handoff: view.handoff
+})
+
+const changed = (id: string) => ({ object: "email" as const, id })
+
+const ofOwner = <A, E, R>(use: (owner: EmailOwner) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) => use({ mode, organizationId }))
+
+export const layerEmails = HttpApiBuilder.group(
+  baseApi.add(EmailsApi),
+  "emails",
+  Effect.fn(function* (handlers) {
+    const services: Services = {
+      emails: yield* Emails,
+      metrics: yield* makeSendMetrics,
+      calls: yield* CallCounts,
+      sending: yield* AcceptEmails
+    }
+    const { emails } = services
+    return handlers.handleAll({
+      ...sendHandlers(services),
+      list: ({ query }) => {
+        const { after, before, cursor, limit = defaultCursorPageSize, state } = query
+        if ([after, before, cursor].filter((one) => one !== undefined).length > 1)
+          return Effect.fail(SendInvalidRequest.of("Expected one of 'cursor', 'after' and 'before' at most."))
+        return ofOwner((owner) => emails.list(owner, { limit, cursor, after, before, state })).pipe(
+          Effect.map(({ data, pagination }) => ({
+            object: "list" as const,
+            has_more: pagination.hasMore,
+            data: data.map(listed),
+            pagination
+          })),
+          Effect.catch(emailFault),
+          inTime,
+          // Of a list it is the email where the page is to begin.
+          Effect.catchTag("NestedNotFound", ({ error }) => Effect.fail(SendInvalidRequest.of(error.message))),
+          Effect.catchTag("NestedConflict", Effect.die)
+        )
+      },
+      get: ({ params }) =>
+        ofOwner((owner) => emails.get(owner, params.id)).pipe(
+          Effect.map(shown),
+          Effect.catch(emailFault),
+          inTime,
+          Effect.catchTag("NestedConflict", Effect.die)
+        ),
+      cancel: effectful(({ params }) =>
+        ofOwner((owner) => emails.cancel(owner, params.id)).pipe(
+          Effect.as(changed(params.id)),
+          Effect.catch(emailFault),
+          inTime
+        )
+      ),
+      reschedule: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const time = readTime(payload.scheduled_at, yield* Clock.currentTimeMillis)
+          if (Result.isFailure(time)) return yield* SendInvalidRequest.of(time.failure)
+          yield* ofOwner((owner) => emails.reschedule(owner, params.id, time.success)).pipe(
+            Effect.catch(emailFault),
+            inTime
+          )
+          return changed(params.id)
+        })
+    })
+  })
+)

@@ -1,0 +1,98 @@
+/**
+ * `PauseTriggers`: says when an account on probation is to be paused (docs/send.md, 2.2). Time comes from the Clock. `layerMemory` remembers in this process
+ * and needs nothing else.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../../engine/Engine.ts"
+import { attempt } from "../../limits/attempt.ts"
+import type { InvalidArgument } from "../../limits/errors.ts"
+import { assertInteger } from "../../limits/windowDecision.ts"
+import type { Unanswered } from "../errors.ts"
+import { maximumEmails } from "../limits.ts"
+import {
+  type PauseAnswer,
+  type PauseCommand,
+  type PauseFact,
+  type PauseReason,
+  type PauseState,
+  pauseTriggers
+} from "../rules/pause.ts"
+import { pauseTriggersActor } from "./deciderActors.ts"
+import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+
+/** Emails that are accepted together. See {@link PauseTriggers}. */
+export interface AcceptedEmails {
+  /** Their ids, in order, at most 100. */
+  readonly emails: ReadonlyArray<string>
+  /** Emails of the account in the hour that ends now, these included, as `ProbationWindow` counts them. */
+  readonly lastHour: number
+  /** Risky signals of all of them. Default 0. */
+  readonly signals?: number | undefined
+}
+
+/** Why the account is to be paused, or null. */
+type Pause = Effect.Effect<PauseReason | null, Unanswered>
+
+/**
+ * What pauses an account on probation: bounces, complaints, spikes, risky content (docs/send.md, 2.2).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { PauseTriggers } from "sluice/send"
+ *
+ * const paused = Effect.gen(function* () {
+ *   const triggers = yield* PauseTriggers
+ *   yield* triggers.accept("ann", { emails: ["a"], lastHour: 1 })
+ *   return yield* triggers.complain("ann", "a")
+ * })
+ * console.log(await Effect.runPromise(Effect.provide(paused, PauseTriggers.layerMemory()))) // complaint
+ * ```
+ */
+export class PauseTriggers extends Context.Service<
+  PauseTriggers,
+  {
+    readonly accept: (account: string, accepted: AcceptedEmails) => Pause
+    /** A permanent bounce of an email, whenever it comes. */
+    readonly bounce: (account: string, email: string) => Pause
+    readonly complain: (account: string, email: string) => Pause
+    /** Begins anew, as after a pause that was lifted. */
+    readonly restart: (account: string) => Effect.Effect<void, Unanswered>
+  }
+>()("sluice/send/PauseTriggers") {
+  /** Triggers in this process. The layer fails for options outside their range. */
+  static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<PauseTriggers, InvalidArgument> =>
+    Layer.effect(
+      PauseTriggers,
+      Effect.suspend(() => attempt(() => make(makeKeyedDecider(pauseTriggers, options))))
+    )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof pauseTriggersActor = pauseTriggersActor
+
+  /** Triggers on an engine. */
+  static readonly layer = (options: EngineOptions = {}): Layer.Layer<PauseTriggers, never, Engine> =>
+    Layer.effect(PauseTriggers, Effect.map(makeEngineDecider(pauseTriggersActor, options), make))
+}
+
+const make = (
+  triggers: KeyedDecider<PauseCommand, PauseFact, PauseState, PauseAnswer, never>
+): PauseTriggers["Service"] => {
+  const ask = (account: string, command: PauseCommand) =>
+    Effect.map(triggers.ask(account, command), ({ reply }) => reply.pause)
+  return {
+    accept: (account, { emails, lastHour, signals = 0 }) =>
+      checked(
+        () => {
+          assertInteger("emails", emails.length, 1, maximumEmails)
+          assertInteger("signals", signals, 0, Number.MAX_SAFE_INTEGER)
+          assertCount("lastHour", lastHour)
+        },
+        ask(account, { _tag: "Accept", emails, lastHour, signals })
+      ),
+    bounce: (account, email) => ask(account, { _tag: "Bounce", email }),
+    complain: (account, email) => ask(account, { _tag: "Complain", email }),
+    restart: (account) => Effect.asVoid(ask(account, { _tag: "Restart" }))
+  }
+}

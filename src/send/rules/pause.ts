@@ -1,0 +1,202 @@
+/**
+ * What pauses an account on probation (docs/platform.md, 9.4): bounces of its first emails, a complaint about one of them, a spike, risky content. First
+ * means by order of acceptance since probation began, whenever the bounce comes. The rule says that the account is to be paused; the trust
+ * stage pauses it. Pure.
+ */
+import * as Rolling from "../../limits/rollingRules.ts"
+import {
+  firstEmailsForBounces,
+  firstEmailsForComplaints,
+  pausingBounces,
+  pausingSignals,
+  signalsMillis,
+  spikeEmails,
+  spikeFactor,
+  spikeHours,
+  spikeWarning
+} from "../limits.ts"
+import { type Decider, decided } from "./decider.ts"
+import { addHour, emptyHours, type HoursState, hourOf, sumHours } from "./hours.ts"
+
+/** Why an account may be paused. See {@link pauseTriggers}. */
+export const pauseReasons = ["bounces", "complaint", "spike", "risky_content"] as const
+/** Why an account is paused. See {@link pauseTriggers}. */
+export type PauseReason = (typeof pauseReasons)[number]
+
+/** What the triggers remember of a probation. See {@link pauseTriggers}. */
+export interface PauseState {
+  /** Ids of the first 100 emails, in the order of their acceptance. */
+  readonly first: ReadonlyArray<string>
+  /** Bit n says that email n of `first` has bounced; the first 25 only. */
+  readonly bounced: number
+  /** Accepted emails by hour. */
+  readonly accepted: HoursState
+  /** The UTC hour of the first email; null before it. */
+  readonly firstHour: number | null
+  readonly signals: Rolling.RollingState
+}
+
+/** What the triggers are told. See {@link pauseTriggers}. */
+export type PauseCommand =
+  /** Emails that are accepted now. `lastHour`: emails accepted in the hour that ends now, these included. `signals`: their risky signals. */
+  | {
+      readonly _tag: "Accept"
+      readonly emails: ReadonlyArray<string>
+      readonly signals: number
+      readonly lastHour: number
+    }
+  /** A permanent bounce of an email; a second one of the same email counts no more. */
+  | { readonly _tag: "Bounce"; readonly email: string }
+  | { readonly _tag: "Complain"; readonly email: string }
+  /** Probation begins again after a pause, or is over: nothing of before counts. */
+  | { readonly _tag: "Restart" }
+
+/** What the triggers remember. See {@link pauseTriggers}. */
+export type PauseFact =
+  /** `first`: the ids of those that are among the first 100. */
+  | {
+      readonly _tag: "Accepted"
+      readonly at: number
+      readonly emails: number
+      readonly first: ReadonlyArray<string>
+      readonly signals: number
+    }
+  | { readonly _tag: "Bounced"; readonly at: number; readonly email: string }
+  | { readonly _tag: "Restarted"; readonly at: number }
+
+/** Why the account is to be paused; null where it is not. */
+export interface PauseAnswer {
+  readonly pause: PauseReason | null
+}
+
+const initialState: PauseState = {
+  first: [],
+  bounced: 0,
+  accepted: emptyHours(1),
+  firstHour: null,
+  signals: Rolling.initial
+}
+
+const bouncedBit = (state: PauseState, email: string): number => {
+  const place = state.first.indexOf(email)
+  return place === -1 || place >= firstEmailsForBounces ? 0 : 1 << place
+}
+
+const bitsOf = (mask: number): number => {
+  let bits = 0
+  for (let rest = mask; rest !== 0; rest &= rest - 1) bits++
+  return bits
+}
+
+const evolve = (state: PauseState, fact: PauseFact): PauseState => {
+  switch (fact._tag) {
+    case "Accepted":
+      return {
+        ...state,
+        first: fact.first.length === 0 ? state.first : [...state.first, ...fact.first],
+        accepted: addHour(state.accepted, fact.at, 0, fact.emails),
+        firstHour: state.firstHour ?? hourOf(fact.at),
+        signals:
+          fact.signals === 0 ? state.signals : Rolling.record(state.signals, signalsMillis, fact.signals, fact.at)
+      }
+    case "Bounced":
+      return { ...state, bounced: state.bounced | bouncedBit(state, fact.email) }
+    case "Restarted":
+      return initialState
+  }
+}
+
+/** Which of the new emails are among the first 100. */
+export const amongFirst = (state: PauseState, emails: ReadonlyArray<string>): ReadonlyArray<string> =>
+  emails.slice(0, Math.max(0, firstEmailsForComplaints - state.first.length))
+
+/** More than five times the mean of the hourly counts before; an account in its first hour has nothing to compare with. */
+const isSpike = (state: PauseState, lastHour: number, now: number): boolean => {
+  if (lastHour < spikeEmails || state.firstHour === null) return false
+  const hour = Math.max(state.accepted.hour, hourOf(now))
+  const hours = Math.min(spikeHours, hour - state.firstHour)
+  return hours > 0 && lastHour * hours > spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)
+}
+
+/** How far a trigger has come: an account is paused when `count` reaches `limit`. See {@link pauseTriggers}. */
+export interface TriggerCount {
+  readonly trigger: PauseReason
+  readonly count: number
+  readonly limit: number
+}
+
+/** Emails in an hour from which on it is a spike. In its first hour an account has nothing to compare with, and the least of all counts. */
+const spikeLimit = (state: PauseState, now: number): number => {
+  if (state.firstHour === null) return spikeEmails
+  const hour = Math.max(state.accepted.hour, hourOf(now))
+  const hours = Math.min(spikeHours, hour - state.firstHour)
+  if (hours <= 0) return spikeEmails
+  return Math.max(spikeEmails, Math.floor((spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)) / hours) + 1)
+}
+
+/** How far each trigger has come, in the order of `pauseReasons`. `lastHour`: emails accepted in the hour that ends now. */
+export const triggerCounts = (state: PauseState, lastHour: number, now: number): ReadonlyArray<TriggerCount> => [
+  { trigger: "bounces", count: bitsOf(state.bounced), limit: pausingBounces },
+  // Any complaint pauses, so that none is counted before.
+  { trigger: "complaint", count: 0, limit: 1 },
+  { trigger: "spike", count: lastHour, limit: spikeLimit(state, now) },
+  { trigger: "risky_content", count: Rolling.used(state.signals, signalsMillis, now), limit: pausingSignals }
+]
+
+/** From which count on an account is warned: one step before the end, and of a spike at four fifths of it. A complaint has no step before. */
+const warnsFrom = ({ limit, trigger }: TriggerCount): number =>
+  trigger === "complaint" ? limit : trigger === "spike" ? Math.ceil(limit * spikeWarning) : limit - 1
+
+/** The triggers that have come to their last step between two moments, in which nothing has paused. */
+export const warningsBetween = (
+  before: ReadonlyArray<TriggerCount>,
+  after: ReadonlyArray<TriggerCount>
+): ReadonlyArray<TriggerCount> =>
+  after.filter((now, at) => {
+    const was = before[at]
+    return now.count >= warnsFrom(now) && now.count < now.limit && !(was !== undefined && was.count >= warnsFrom(was))
+  })
+
+/**
+ * The rule of `PauseTriggers` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { pauseTriggers } from "sluice/send"
+ *
+ * const { initialState } = pauseTriggers
+ * const accept = { _tag: "Accept", emails: ["a"], signals: 5, lastHour: 1 } as const
+ * console.log(pauseTriggers.decide(initialState, accept, 0).reply?.pause) // risky_content
+ * ```
+ */
+export const pauseTriggers: Decider<PauseCommand, PauseFact, PauseState, PauseAnswer, never> = {
+  initialState,
+  evolve,
+  decide: (state, command, now) => {
+    switch (command._tag) {
+      case "Accept": {
+        const { emails, lastHour, signals } = command
+        const fact: PauseFact = {
+          _tag: "Accepted",
+          at: now,
+          emails: emails.length,
+          first: amongFirst(state, emails),
+          signals
+        }
+        const signalled = signals > 0 && Rolling.used(state.signals, signalsMillis, now) + signals >= pausingSignals
+        const pause = isSpike(state, lastHour, now) ? "spike" : signalled ? "risky_content" : null
+        return decided({ facts: [fact], reply: { pause } })
+      }
+      case "Bounce": {
+        const bit = bouncedBit(state, command.email)
+        if (bit === 0 || (state.bounced & bit) !== 0) return decided({ reply: { pause: null } })
+        const pause = bitsOf(state.bounced | bit) >= pausingBounces ? "bounces" : null
+        return decided({ facts: [{ _tag: "Bounced", at: now, email: command.email }], reply: { pause } })
+      }
+      case "Complain":
+        return decided({ reply: { pause: state.first.includes(command.email) ? "complaint" : null } })
+      case "Restart":
+        return decided({ facts: [{ _tag: "Restarted", at: now }], reply: { pause: null } })
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * `RiskSignals`: what speaks for a higher risk at sign-up and when a domain is added (docs/platform.md, 9.8). One signal is enough. `layer` asks name servers, with a
+ * deadline, and takes silence for no signal; `layerMemory` knows what it was told and needs nothing else.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { Risk } from "../../limits.ts"
+import { domainOf } from "../../rules/domainKey.ts"
+import { hasBrandWord, hasMixedScripts, hasRiskyTopLevelDomain } from "../../rules/riskyDomain.ts"
+import { sameDomainOrganizations } from "./limits.ts"
+import { type FindMailHosts, type MailHosts, makeFindMailHosts } from "./mailHosts.ts"
+import { isListed, providers } from "./providers.ts"
+
+/** What speaks for the higher risk of a sign-up, in the order in which it is named. See {@link RiskSignals}. */
+export const signUpSignals = ["declared", "disposable_address", "free_address", "same_domain"] as const
+/** What speaks for the higher risk of a sign-up. See {@link RiskSignals}. */
+export type SignUpSignal = (typeof signUpSignals)[number]
+
+/** What speaks for the higher risk of a domain, in the order in which it is named. See {@link RiskSignals}. */
+export const domainSignals = ["top_level_domain", "mixed_scripts", "brand_word", "no_mail_host"] as const
+/** What speaks for the higher risk of a domain. See {@link RiskSignals}. */
+export type DomainSignal = (typeof domainSignals)[number]
+
+/**
+ * One signal is enough.
+ *
+ * @example
+ * ```ts
+ * import { riskOf } from "sluice/send"
+ *
+ * console.log(riskOf([]), riskOf(["free_address"])) // standard higher
+ * ```
+ */
+export const riskOf = (signals: ReadonlyArray<SignUpSignal | DomainSignal>): Risk =>
+  signals.length > 0 ? "higher" : "standard"
+
+/** A sign-up. See {@link RiskSignals}. */
+export interface SignUp<E = never, R = never> {
+  /** The contact's address; null where there is none, which is no signal. */
+  readonly email: string | null
+  /** What the operator says; `higher` is a signal. */
+  readonly declared?: Risk | undefined
+  /** How many organizations with an address of this domain, in lower case and punycode, were made in the last `sameDomainMillis`, this one not counted. */
+  readonly earlierOfDomain: (domain: string) => Effect.Effect<number, E, R>
+}
+
+/** Words that make a domain suspicious. See {@link RiskSignals}. */
+export interface RiskSignalsOptions {
+  /** Words that no domain has but a brand's own. Default none. */
+  readonly brandWords?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * What speaks for a higher risk of a sign-up or a domain.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RiskSignals } from "sluice/send"
+ *
+ * const signals = Effect.flatMap(RiskSignals, ({ ofDomain }) => ofDomain("acme-login.top", "ann"))
+ * const layer = RiskSignals.layerMemory({ brandWords: ["acme"] })
+ * console.log(await Effect.runPromise(Effect.provide(signals, layer))) // [ 'top_level_domain', 'brand_word' ]
+ * ```
+ */
+export class RiskSignals extends Context.Service<
+  RiskSignals,
+  {
+    /** The signals of a sign-up, in the order of `signUpSignals`. */
+    readonly ofSignUp: <E = never, R = never>(signUp: SignUp<E, R>) => Effect.Effect<ReadonlyArray<SignUpSignal>, E, R>
+    /** The signals of a domain that an organization adds, in the order of `domainSignals`. Takes some seconds where name servers are silent. */
+    readonly ofDomain: (domain: string, organizationId: string) => Effect.Effect<ReadonlyArray<DomainSignal>>
+  }
+>()("sluice/send/RiskSignals") {
+  /** With the name servers of the system, or those given as `address:port`. */
+  static readonly layer = (
+    options: RiskSignalsOptions & { readonly nameServers?: ReadonlyArray<string> | undefined } = {}
+  ): Layer.Layer<RiskSignals> => Layer.sync(RiskSignals, () => make(options, makeFindMailHosts(options.nameServers)))
+
+  /** Asks nobody: `mailHosts` says of each domain whether somebody takes its mail; of another one it is unknown. */
+  static readonly layerMemory = (
+    options: RiskSignalsOptions & { readonly mailHosts?: ReadonlyMap<string, MailHosts> | undefined } = {}
+  ): Layer.Layer<RiskSignals> =>
+    Layer.sync(RiskSignals, () =>
+      make(options, (domain) => Effect.succeed(options.mailHosts?.get(domain) ?? "unknown"))
+    )
+}
+
+const make = ({ brandWords = [] }: RiskSignalsOptions, findMailHosts: FindMailHosts): RiskSignals["Service"] => ({
+  ofSignUp: Effect.fn("RiskSignals.ofSignUp")(function* ({ declared, earlierOfDomain, email }) {
+    const signals: Array<SignUpSignal> = declared === "higher" ? ["declared"] : []
+    if (email === null) return signals
+    const domain = domainOf(email)
+    const { disposable, free } = yield* providers
+    if (isListed(disposable, domain)) signals.push("disposable_address")
+    else if (isListed(free, domain)) signals.push("free_address")
+    if ((yield* earlierOfDomain(domain)) + 1 >= sameDomainOrganizations) signals.push("same_domain")
+    return signals
+  }),
+  ofDomain: Effect.fn("RiskSignals.ofDomain")(function* (given, organizationId) {
+    const domain = domainOf(given)
+    const signals: Array<DomainSignal> = []
+    if (hasRiskyTopLevelDomain(domain)) signals.push("top_level_domain")
+    if (hasMixedScripts(domain)) signals.push("mixed_scripts")
+    if (hasBrandWord(domain, brandWords)) signals.push("brand_word")
+    if ((yield* findMailHosts(domain, organizationId)) === "none") signals.push("no_mail_host")
+    return signals
+  })
+})

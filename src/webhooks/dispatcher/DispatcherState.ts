@@ -1,0 +1,397 @@
+/**
+ * The dispatcher's memory: workers of endpoints, the deliveries that are held, and which workers want more. Everything
+ * here is synchronous; the fibers around it are in `attempt.ts`, `storeSync.ts` and `WebhookDispatcher.ts`.
+ */
+import { type Clock, Effect } from "effect"
+import { Wakeup } from "../../engine/Wakeup.ts"
+import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
+import { jobLanes } from "../delivery/model.ts"
+import type { TakenDelivery } from "../delivery/ports.ts"
+import type { RetrySchedule } from "../delivery/schedule.ts"
+import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
+import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./ConcurrencyLimit.ts"
+import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
+import { EndpointRates } from "./EndpointRates.ts"
+import { Shares } from "./shares.ts"
+import { type StateQuestion, Worker } from "./Worker.ts"
+
+export type DeliverySlot = Slot<TakenDelivery, Worker>
+
+/** When deliveries are retried, how long they may take, and how many run at once. See {@link defaultSettings}. */
+export interface DispatcherSettings {
+  /** When deliveries of events are retried. */
+  readonly schedule: RetrySchedule
+  /** How long an endpoint has for its answer. */
+  readonly timeoutMillis: number
+  /** Attempts at the same time, over all endpoints; organizations share them (`shares.ts`). */
+  readonly capacity: Capacity
+  /** The lease of taken deliveries. After a crash they are attempted again when it is over. */
+  readonly leaseMillis: number
+  /** The shortest time between two scans of the store. */
+  readonly scanMillis: number
+  /** How long a shutdown waits for attempts in flight. */
+  readonly drainMillis: number
+  /**
+   * How long an outcome waits to be recorded together with others. Nobody waits for it, and one statement costs as much
+   * for one outcome as for many.
+   */
+  readonly lingerMillis: number
+}
+
+/** Most deliveries held in memory, and most characters of their bodies; organizations share both (`shares.ts`). */
+export const maximumHeld = 16_384
+export const maximumHeldCharacters = 32 * 1024 * 1024
+
+/** Up to this much, an endpoint at full pace may hold everything, so that a burst does not go through the store. */
+const freelyHeld = maximumHeld / 4
+const freelyHeldCharacters = maximumHeldCharacters / 4
+
+/** Most idle workers that are kept. */
+const maximumIdleWorkers = 5_000
+
+/** Most timers for later looks at the store. The next scan finds what they do not cover. */
+const maximumTimers = 10_000
+
+interface Timer {
+  readonly at: number
+  readonly worker: Worker
+  readonly lane: number
+}
+
+/** Deliveries, and characters of their bodies. */
+export interface Room {
+  readonly deliveries: number
+  readonly characters: number
+}
+
+/** An attempt in flight. */
+export interface Flight {
+  readonly slot: DeliverySlot
+  readonly begunAt: number
+}
+
+export class DispatcherState {
+  readonly settings: DispatcherSettings
+  readonly clock: Clock.Clock
+  readonly queue: DispatchQueue<TakenDelivery, Worker>
+  readonly workers = new Map<string, Worker>()
+  readonly held = new Map<string, { readonly delivery: TakenDelivery; readonly worker: Worker }>()
+  /** Workers that may have deliveries to take from the store, or whose endpoint is not known yet. */
+  readonly wanting = new Set<Worker>()
+  /** Deleted endpoints whose deliveries must be cancelled. */
+  readonly deleted = new Map<string, Worker>()
+  /** Taken deliveries that are not to be attempted now and must be given back. */
+  returned: Array<TakenDelivery> = []
+  /**
+   * Ids of deliveries whose outcome is being recorded. The outcome may count already, so they must not be given back.
+   */
+  readonly recording = new Set<string>()
+  /** Wakes the fiber that takes from the store and gives back. */
+  readonly wakeup = new Wakeup()
+  /** Begins an attempt; set by the dispatcher. */
+  begin: (slot: DeliverySlot) => void = () => undefined
+  isDraining = false
+  /** Attempts that wait for an answer and are not overdue yet, oldest first. */
+  private readonly flights = new Set<Flight>()
+  /** Timers, latest first. */
+  private readonly timers: Array<Timer> = []
+  private readonly heldDeliveries = new Shares(maximumHeld)
+  private readonly heldCharacters = new Shares(maximumHeldCharacters)
+  private readonly rates: EndpointRates
+  private isPumping = false
+  private asks = 0
+
+  constructor(settings: DispatcherSettings, clock: Clock.Clock) {
+    this.settings = settings
+    this.clock = clock
+    this.rates = new EndpointRates(clock)
+    this.queue = new DispatchQueue(settings.capacity, this.rates.steadyMillis)
+  }
+
+  get now(): number {
+    return this.clock.currentTimeMillisUnsafe()
+  }
+
+  /** How much more may be held. */
+  room(): Room {
+    if (this.isDraining) return { deliveries: 0, characters: 0 }
+    const { heldCharacters, heldDeliveries } = this
+    return {
+      deliveries: Math.max(0, heldDeliveries.capacity - heldDeliveries.used),
+      characters: Math.max(0, heldCharacters.capacity - heldCharacters.used)
+    }
+  }
+
+  /** How much more of an organization may be held. */
+  roomFor(organizationId: string): Room {
+    if (this.isDraining) return { deliveries: 0, characters: 0 }
+    return {
+      deliveries: this.heldDeliveries.roomOf(organizationId),
+      characters: this.heldCharacters.roomOf(organizationId)
+    }
+  }
+
+  /** Whether there is enough room for an organization to make a look at the store worthwhile: as much again as is held. */
+  hasRoomFor(organizationId: string): boolean {
+    return [this.heldDeliveries, this.heldCharacters].every((held) => {
+      const room = held.roomOf(organizationId)
+      return room > 0 && room >= held.of(organizationId)
+    })
+  }
+
+  /** How many more first attempts of an endpoint may be held; none while older ones wait in the store. */
+  roomOf(endpointId: string): number {
+    const worker = this.workers.get(endpointId)
+    if (worker === undefined) return windowOf(firstPace)
+    if (worker.more[jobLanes.first]) return 0
+    const { limit, track } = worker.pace
+    const isAtFullPace = track === "main" && limit === maximumLimit
+    const isFree = isAtFullPace && worker.rateLimit === null && this.heldCharacters.used <= freelyHeldCharacters
+    return Math.max(isFree ? freelyHeld - this.heldDeliveries.used : 0, worker.roomIn(jobLanes.first))
+  }
+
+  /** Takes in what the reactor has committed. */
+  committed({ endpoints, queued, taken }: CommittedDeliveries): void {
+    for (const folded of endpoints) {
+      this.worker(folded.partition, folded.endpointId)
+      this.apply(folded)
+    }
+    for (const delivery of taken) this.hold(delivery)
+    for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked])
+    this.pump()
+  }
+
+  /** The worker of an endpoint, made if it is missing. */
+  worker(partition: number, endpointId: string): Worker {
+    let worker = this.workers.get(endpointId)
+    if (worker === undefined) {
+      worker = new Worker(partition, endpointId)
+      this.rates.adopt(worker)
+      this.workers.set(endpointId, worker)
+    }
+    return worker
+  }
+
+  /** Takes in the state that the log has given an endpoint, if the endpoint has a worker and the state is newer. */
+  apply(folded: FoldedEndpoint): void {
+    const worker = this.workers.get(folded.endpointId)
+    if (worker === undefined) return
+    const known = worker.folded?.sequence ?? -1
+    if (known > folded.sequence || (known === folded.sequence && worker.isAhead)) return
+    worker.isAhead = false
+    this.adopt(worker, folded)
+  }
+
+  /** Notes a question to an endpoint's actor. Call it before asking; `foresee` needs the result. */
+  asking(worker: Worker): StateQuestion {
+    return { number: ++this.asks, sequence: worker.folded?.sequence }
+  }
+
+  /**
+   * Takes in the state that the endpoint's actor has answered, before the log brings it with a later frame. Ignores a
+   * late answer: if the log or a later answer has come in between, it may show an outdated state.
+   */
+  foresee(worker: Worker, endpoint: Endpoint | null, { number, sequence }: StateQuestion): void {
+    if (worker.folded === undefined || worker.folded.sequence !== sequence || number < worker.answered) return
+    worker.answered = number
+    worker.isAhead = true
+    this.adopt(worker, { ...worker.folded, endpoint })
+  }
+
+  private adopt(worker: Worker, folded: FoldedEndpoint): void {
+    const before = worker.folded
+    worker.folded = folded
+    if (before !== undefined && before.endpoint === folded.endpoint) return
+    worker.isSuccessTold = false
+    for (const delivery of this.queue.limit(worker, folded.endpoint?.rateLimit ?? null)) this.giveBack(delivery)
+    const allowedBefore = worker.permission
+    this.queue.permit(worker, worker.allowed)
+    for (const delivery of this.queue.withdraw(worker)) {
+      if (folded.endpoint === null) this.release(delivery)
+      else this.giveBack(delivery)
+    }
+    if (folded.endpoint === null) this.cancel(worker)
+    else if (before !== undefined && allowedBefore !== worker.permission) this.wake(worker.partition, worker.endpointId)
+  }
+
+  /** Gives a delivery back to the store, as if it had not been taken. */
+  giveBack(delivery: TakenDelivery): void {
+    this.returned.push(delivery)
+    this.wakeup.notify()
+  }
+
+  /** Asks for the deliveries of a deleted endpoint to be cancelled. */
+  cancel(worker: Worker): void {
+    this.wanting.delete(worker)
+    this.deleted.set(worker.endpointId, worker)
+    this.wakeup.notify()
+  }
+
+  /** Takes a delivery in. */
+  hold(delivery: TakenDelivery): void {
+    const known = this.held.get(delivery.id)?.delivery
+    if (known !== undefined) {
+      // Its lease had ended and this process took it again: the running attempt has that number now.
+      known.attempt = delivery.attempt
+      known.leasedUntil = delivery.leasedUntil
+      return
+    }
+    const worker = this.worker(delivery.partition, delivery.endpointId)
+    worker.organizationId = delivery.organizationId
+    this.held.set(delivery.id, { delivery, worker })
+    this.heldDeliveries.take(delivery.organizationId)
+    this.heldCharacters.take(delivery.organizationId, delivery.body.length)
+    worker.held++
+    if (worker.folded === undefined) {
+      this.want(worker)
+      this.queue.add(worker, delivery.lane, delivery)
+    } else if (worker.permits(delivery.lane)) this.queue.add(worker, delivery.lane, delivery)
+    else this.giveBack(delivery)
+  }
+
+  /** Releases a delivery, whatever became of it. */
+  release(delivery: TakenDelivery): void {
+    const held = this.held.get(delivery.id)
+    if (held?.delivery !== delivery) return
+    this.held.delete(delivery.id)
+    this.recording.delete(delivery.id)
+    this.heldDeliveries.give(delivery.organizationId)
+    this.heldCharacters.give(delivery.organizationId, delivery.body.length)
+    held.worker.held--
+    if (this.wanting.size > 0 && this.hasRoomFor(delivery.organizationId)) this.wakeup.notify()
+  }
+
+  /** Begins every attempt that may begin now. */
+  pump(): void {
+    // An attempt may end while it begins.
+    if (this.isPumping || this.isDraining) return
+    this.isPumping = true
+    try {
+      for (let slot = this.queue.next(); slot !== undefined; slot = this.queue.next()) {
+        this.begin(slot)
+        this.refillOf(slot)
+      }
+    } finally {
+      this.isPumping = false
+    }
+    this.rates.resumesAt(this.queue.resumesAt)
+  }
+
+  /** Waits until an endpoint that waits for its rate may have waited long enough, then begins what may begin. */
+  readonly resuming: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.map(this.rates.wait(this.queue.resumesAt), () => {
+      this.queue.resume()
+      this.pump()
+    })
+  )
+
+  /** Notes that an attempt is sent. */
+  flying(slot: DeliverySlot): Flight {
+    this.queue.begin(slot)
+    const flight = { slot, begunAt: this.now }
+    // Those of the slow track are expected to take long.
+    if (slot.place === "main") this.flights.add(flight)
+    return flight
+  }
+
+  /** Notes that an attempt has its answer or was given up. */
+  landed(flight: Flight): void {
+    this.flights.delete(flight)
+  }
+
+  /** Milliseconds until an attempt is overdue; at most `slowAfterMillis`, in which no later one can be. */
+  untilOverdue(): number {
+    for (const { begunAt } of this.flights) return Math.min(slowAfterMillis, begunAt + slowAfterMillis - this.now)
+    return slowAfterMillis
+  }
+
+  /** Takes the places from attempts that have waited long for an answer, and marks their endpoints as slow. */
+  markOverdue(): void {
+    const before = this.now - slowAfterMillis
+    for (const flight of this.flights) {
+      if (flight.begunAt > before) break
+      this.flights.delete(flight)
+      this.queue.overdue(flight.slot)
+    }
+    this.pump()
+  }
+
+  /** Looks at the store again at that time. */
+  arm(worker: Worker, lane: number, at: number): void {
+    if (at >= worker.armedFor[lane]! || this.timers.length >= maximumTimers) return
+    worker.armedFor[lane] = at
+    let low = 0
+    let high = this.timers.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.timers[middle]!.at > at) low = middle + 1
+      else high = middle
+    }
+    this.timers.splice(low, 0, { at, worker, lane })
+    if (low === this.timers.length - 1) this.wakeup.notify()
+  }
+
+  /** Milliseconds until the next look; infinite without one. */
+  untilTimer(): number {
+    const next = this.timers.at(-1)
+    return next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.at - this.now)
+  }
+
+  /** Makes the workers whose timers are due look at the store. */
+  fireTimers(): void {
+    const { now } = this
+    for (let timer = this.timers.at(-1); timer !== undefined && timer.at <= now; timer = this.timers.at(-1)) {
+      this.timers.pop()
+      const { at, lane, worker } = timer
+      if (worker.armedFor[lane] === at) worker.armedFor[lane] = Number.POSITIVE_INFINITY
+      worker.more[lane] = true
+      this.want(worker)
+    }
+  }
+
+  /** Notes that the store may have deliveries for these lanes of an endpoint. */
+  wake(partition: number, endpointId: string, of: ReadonlyArray<number> = allLanes): Worker {
+    const worker = this.worker(partition, endpointId)
+    for (const lane of of) worker.more[lane] = true
+    this.want(worker)
+    return worker
+  }
+
+  /** Forgets the workers of partitions that are served elsewhere. */
+  dropOthers(partitions: ReadonlySet<number>): void {
+    for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.drop(worker)
+  }
+
+  /** Forgets workers without anything to do when there are many, and rates that no longer count. */
+  forgetIdle(): void {
+    this.rates.forgetOver()
+    if (this.workers.size <= maximumIdleWorkers) return
+    for (const worker of this.workers.values()) {
+      if (this.workers.size <= maximumIdleWorkers) return
+      if (worker.isForgettable && !this.deleted.has(worker.endpointId)) this.drop(worker)
+    }
+  }
+
+  /** Forgets an endpoint. Its deliveries that are not in flight are given back. */
+  drop(worker: Worker): void {
+    worker.isDropped = true
+    this.rates.keep(worker)
+    this.workers.delete(worker.endpointId)
+    this.wanting.delete(worker)
+    this.deleted.delete(worker.endpointId)
+    this.queue.permit(worker, "none")
+    for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
+    for (let index = this.timers.length - 1; index >= 0; index--)
+      if (this.timers[index]!.worker === worker) this.timers.splice(index, 1)
+  }
+
+  private want(worker: Worker): void {
+    if (worker.isDropped || this.isDraining) return
+    this.wanting.add(worker)
+    this.wakeup.notify()
+  }
+
+  private refillOf({ lane, queue }: DeliverySlot): void {
+    if (queue.wantedIn(lane) > 0) this.want(queue)
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * `sluice/webhook/dispatcher`: for programs that send webhooks of their own. `Webhooks.layerMemory` needs only HTTP;
+ * with other ports (`delivery/ports.ts`), `make` delivers from any store. Receivers use `sluice/webhook`, which loads
+ * none of this.
+ */
+import "../../common/checkedPeers.ts"
+
+export type { Delivery } from "../delivery/Deliveries.ts"
+export { DispatchFeed } from "../delivery/DispatchFeed.ts"
+export { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
+export * from "../delivery/ports.ts"
+export { defaultSchedule, RetrySchedule } from "../delivery/schedule.ts"
+export type { DispatcherSettings } from "../dispatcher/DispatcherState.ts"
+export {
+  type DispatcherPorts,
+  defaultSettings,
+  leaseOf,
+  make,
+  WebhookDispatcher
+} from "../dispatcher/WebhookDispatcher.ts"
+export { EndpointDisabled, EndpointInvalid, EndpointNotFound, type FoldedEndpoint } from "../endpoint/model.ts"
+export { WebhookEndpoint, WebhookEndpoints } from "../endpoint/rules.ts"
+export * as HttpSender from "../sender/HttpSender.ts"
+export { makeTargetGuard, type TargetPolicy, UrlRefused } from "../target/targets.ts"
+export * as DeliveryStoreMemory from "./DeliveryStoreMemory.ts"
+export { defaultMaximumPending, defaultMaximumSettled } from "./DeliveryStoreMemory.ts"
+export { type EndpointOptions, maximumMemoryEndpoints } from "./EmbeddedEndpoints.ts"
+export {
+  type EndpointState,
+  type EventOptions,
+  EventRefused,
+  type MemoryOptions,
+  maximumEventLength,
+  NotRetryable,
+  Webhooks,
+  WebhooksFull
+} from "./Webhooks.ts"

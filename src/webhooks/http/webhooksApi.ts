@@ -1,0 +1,340 @@
+/**
+ * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, scopes and errors; the
+ * bodies are in `forms.ts`. An endpoint's own fields have underscores; everything else is written like the rest of the
+ * platform. Definitions only: `webhooksHttp.ts` implements them and the typed client shares them.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EventId } from "../../events/index.ts"
+import { IdempotencyKey } from "../../http/idempotency.ts"
+import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
+import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
+import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
+import { deliveryStatuses } from "../delivery/model.ts"
+import { defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
+import {
+  CreatedWebhookEndpoint,
+  DeliveryRequestShown,
+  description,
+  EndpointForm,
+  enabledEvents,
+  headerChanges,
+  headers,
+  Millis,
+  ReplayProgress,
+  RotatedSecret,
+  rateLimit,
+  SkippedWebhookEvent,
+  Unpaused,
+  UpdatedWebhookEndpoint,
+  url,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookReplay
+} from "./forms.ts"
+import { verifyText } from "./verifyText.ts"
+
+/** The two sentences about a URL (docs/platform.md, 6.3). Their bodies hold nothing else. */
+export const urlRequired = "url is required"
+export const urlNotHttps = "Webhook URL must use HTTPS"
+
+/** 400: the URL is missing, or not HTTPS. */
+export class WebhookUrlInvalid extends Schema.Error<WebhookUrlInvalid>("sluice/WebhookUrlInvalid")(
+  { _tag: Schema.tagDefaultOmit("WebhookUrlInvalid"), error: Schema.Literals([urlRequired, urlNotHttps]) },
+  { httpApiStatus: 400, description: "The URL is missing, or not HTTPS" }
+) {}
+
+/** Answers a request without a URL with `urlRequired`. */
+export class WebhookUrlRequired extends HttpApiMiddleware.Service<WebhookUrlRequired>()(
+  "sluice/webhooks/WebhookUrlRequired",
+  { error: [WebhookUrlInvalid] }
+) {}
+
+/** Ids are letters, digits and underscores; anything else cannot be one. */
+const id = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
+)
+
+const pagination = Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
+const cursorPage = {
+  limit: Schema.optional(integerParameter(1, maximumPageSize)),
+  cursor: Schema.optional(Schema.String)
+}
+
+const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
+const replayed = { "idempotency-replayed": Schema.optional(Schema.String) }
+
+/**
+ * The answer of a request that takes an `Idempotency-Key` (docs/platform.md, 3.2): a repeat gets it too, with
+ * `Idempotency-Replayed: true`.
+ */
+const once = <S extends Schema.Top>(schema: S, status: number) =>
+  HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), replayed)
+
+const read = [RequiredScopes, ["platform:webhooks:read"]] as const
+const manage = [RequiredScopes, ["platform:webhooks:manage"]] as const
+
+const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
+  headers: idempotent,
+  payload: Schema.Struct({
+    url: url.pipe(Schema.annotateKey({ messageMissingKey: urlRequired })),
+    enabled_events: enabledEvents,
+    description: Schema.optionalKey(description),
+    headers: Schema.optionalKey(headers),
+    rate_limit: Schema.optionalKey(rateLimit)
+  }).annotate({ identifier: "CreateWebhookEndpoint" }),
+  success: once(CreatedWebhookEndpoint, 201),
+  error: [InvalidRequest, WebhookUrlInvalid, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhookUrlRequired)
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Create an endpoint", description: "The signing secret is in this answer only." })
+  )
+
+const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
+  success: Schema.Struct({ endpoints: Schema.Array(EndpointForm) }),
+  error: [InvalidRequest, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "List endpoints, oldest first" }))
+
+const get = HttpApiEndpoint.get("get", "/v1/webhooks/:id", {
+  params: { id },
+  success: EndpointForm,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get an endpoint" }))
+
+const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
+  params: { id },
+  payload: Schema.Struct({
+    url: Schema.optionalKey(url),
+    enabled_events: Schema.optionalKey(enabledEvents),
+    description: Schema.optionalKey(description),
+    is_active: Schema.optionalKey(Schema.Boolean),
+    headers: Schema.optionalKey(headerChanges),
+    rate_limit: Schema.optionalKey(rateLimit)
+  }).annotate({ identifier: "UpdateWebhookEndpoint" }),
+  success: UpdatedWebhookEndpoint,
+  error: [InvalidRequest, WebhookUrlInvalid, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Change an endpoint", description: "What is left out stays. A pause stays too." })
+  )
+
+const remove = HttpApiEndpoint.delete("delete", "/v1/webhooks/:id", {
+  params: { id },
+  success: Schema.Struct({ id: Schema.String, deleted: Schema.Literal(true) }),
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Delete an endpoint", description: "Pending deliveries are cancelled." })
+  )
+
+const test = HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
+  params: { id },
+  headers: idempotent,
+  success: once(
+    Schema.Struct({ success: Schema.Literal(true), eventId: EventId, message: Schema.String }).annotate({
+      identifier: "WebhookTest"
+    }),
+    200
+  ),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send a test event",
+      description: "This endpoint alone gets it, subscribed or not, in one attempt and even while paused."
+    })
+  )
+
+const unpause = HttpApiEndpoint.post("unpause", "/v1/webhooks/:id/unpause", {
+  params: { id },
+  headers: idempotent,
+  payload: [
+    Schema.Null,
+    Schema.Struct({
+      replay: Schema.optionalKey(Schema.Boolean).annotate({
+        description: "Whether to send what was missed since the pause"
+      })
+    })
+  ],
+  success: once(Unpaused, 200),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Resume a paused endpoint",
+      description: "Its failures count from 0 again and its pending deliveries resume."
+    })
+  )
+
+const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rotate-secret", {
+  params: { id },
+  headers: idempotent,
+  payload: [
+    Schema.Null,
+    Schema.Struct({
+      overlapSeconds: Schema.optionalKey(Schema.Int).annotate({
+        description: `How long the secret before signs too: 0 to ${maximumOverlapSeconds}, default ${defaultOverlapSeconds}`
+      })
+    })
+  ],
+  success: once(RotatedSecret, 200),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Give a new signing secret", description: "It is in this answer only." })
+  )
+
+const deliveries = HttpApiEndpoint.get("listDeliveries", "/v1/webhooks/:id/deliveries", {
+  params: { id },
+  query: {
+    ...cursorPage,
+    status: Schema.optional(
+      Schema.Literals(deliveryStatuses).annotate({
+        message: `Expected one of ${deliveryStatuses.join(", ")}`,
+        description: "Deliveries of this status only; all without it"
+      })
+    )
+  },
+  success: Schema.Struct({ data: Schema.Array(WebhookDelivery), pagination }),
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List deliveries, newest first",
+      description:
+        "A page with `status` may be shorter than its limit, even empty, and still have more behind it: go by `hasMore`."
+    })
+  )
+
+const delivery = HttpApiEndpoint.get("getDelivery", "/v1/webhooks/:id/deliveries/:deliveryId", {
+  params: { id, deliveryId: id },
+  success: WebhookDeliveryDetail,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get a delivery with its attempts" }))
+
+const sent = HttpApiEndpoint.get("getDeliveryRequest", "/v1/webhooks/:id/deliveries/:deliveryId/request", {
+  params: { id, deliveryId: id },
+  success: DeliveryRequestShown,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get what an attempt sends",
+      description:
+        "The request of the last attempt, or of one that began now: address, headers, body, and what is signed. It is made anew with the secrets of today, so after a rotation the signature of an older attempt was another one. Values of your own headers are left out."
+    })
+  )
+
+const retry = HttpApiEndpoint.post("retryDelivery", "/v1/webhooks/:id/deliveries/:deliveryId/retry", {
+  params: { id, deliveryId: id },
+  headers: idempotent,
+  success: once(WebhookDeliveryDetail, 202),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send a delivery once more",
+      description: "One attempt, which never counts as a failure. 409 while it is pending or the endpoint is disabled."
+    })
+  )
+
+const skipped = HttpApiEndpoint.get("listSkipped", "/v1/webhooks/:id/skipped", {
+  params: { id },
+  query: cursorPage,
+  success: Schema.Struct({ data: Schema.Array(SkippedWebhookEvent), pagination }),
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List skipped events, newest first",
+      description: "Events that the endpoint subscribes to and missed, because it was paused or disabled."
+    })
+  )
+
+const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
+  params: { id },
+  headers: idempotent,
+  payload: Schema.Struct({
+    since: Millis.annotate({ description: "Inclusive, milliseconds since the Unix epoch, at most 30 days ago" }),
+    until: Schema.optionalKey(Millis).annotate({ description: "Exclusive; default: now" }),
+    types: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+      description: "Patterns of which an event must match one besides the endpoint's own"
+    })
+  }).annotate({ identifier: "ReplayWebhookEvents" }),
+  success: once(WebhookReplay, 202),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send events of the past again",
+      description:
+        "Every event of the interval that matches, but those whose delivery is pending. 409 while the endpoint is paused or disabled."
+    })
+  )
+
+const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:replayId", {
+  params: { id, replayId: id },
+  success: ReplayProgress,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get how far a replay has come" }))
+
+/** All endpoints of webhooks. */
+export class WebhooksApi extends HttpApiGroup.make("webhooks")
+  .add(
+    create,
+    list,
+    get,
+    update,
+    remove,
+    test,
+    unpause,
+    rotateSecret,
+    deliveries,
+    delivery,
+    sent,
+    retry,
+    skipped,
+    replay,
+    getReplay
+  )
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Webhooks",
+      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order.\n\n${verifyText()}`
+    })
+  ) {}

@@ -1,0 +1,352 @@
+/**
+ * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
+ * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
+ */
+import { Clock, Effect, identity, Layer, SchemaIssue, type Types } from "effect"
+import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
+import { baseApi } from "../../http/baseApi.ts"
+import { effectful, middleware } from "../../http/fast/marks.ts"
+import { idempotentRequest } from "../../http/idempotency.ts"
+import { defaultCursorPageSize } from "../../http/PageCursors.ts"
+import { CurrentPrincipal } from "../../platform/access.ts"
+import { IdempotentRequests, type Keep, type Once } from "../../platform/IdempotentRequests.ts"
+import { type Owner, ownerOf } from "../../platform/model.ts"
+import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
+import { Endpoints, newEndpointId, newReplayId, newTestId } from "../endpoint/Endpoints.ts"
+import { newSecretId } from "../endpoint/endpointCommands.ts"
+import { defaultOverlapSeconds, type Endpoint, signingSecretIds } from "../endpoint/model.ts"
+import { Replays } from "../replay/Replays.ts"
+import { SecretsUnavailable } from "../secret/errors.ts"
+import { deliveryHeaders } from "../secret/signature.ts"
+import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import { askedOf, createdEndpoint, nothingMissed, shownOnce, warningOf, wireEndpoint, withOwn } from "./answers.ts"
+import { isRejection, refused } from "./errors.ts"
+import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./webhooksApi.ts"
+
+const listed = ({ attempts: _attempts, ...delivery }: Delivery) => delivery
+
+const withReplayed = <Answer>({ answer, isReplayed }: { readonly answer: Answer; readonly isReplayed: boolean }) =>
+  HttpApiSchema.withHeaders({ body: answer, headers: isReplayed ? { "idempotency-replayed": "true" } : {} })
+
+type IdempotencyHeaders = { readonly "idempotency-key"?: string | undefined }
+
+const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
+
+/** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
+const once = <Chosen, Answer, E, R>(
+  requests: IdempotentRequests["Service"],
+  owner: Owner,
+  headers: IdempotencyHeaders,
+  /** What the request asks for, to tell a repeat from another request. */
+  asked: object,
+  choose: () => Chosen,
+  act: Once<Chosen, Answer, E, R>["act"],
+  /** Completes an answer that an earlier version has kept. */
+  complete: (answer: Answer) => Answer = identity
+) =>
+  requests
+    .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
+    .pipe(Effect.map(({ answer, isReplayed }) => withReplayed({ answer: complete(answer), isReplayed })))
+
+/** Answers a replay with how many events it sends. */
+const countOf = (
+  replays: Replays["Service"],
+  { organizationId }: Owner,
+  endpointId: string,
+  endpoint: Endpoint,
+  { replayId, since, until }: { readonly replayId: string; readonly since: number; readonly until: number },
+  types: ReadonlyArray<string> | null
+) =>
+  Effect.map(
+    replays.count(replayId, {
+      organizationId,
+      endpointId,
+      since,
+      until,
+      patterns: endpoint.enabledEvents,
+      types,
+      livemode: endpoint.livemode
+    }),
+    (count) => ({ replayId, count })
+  )
+
+interface Services {
+  readonly endpoints: Endpoints["Service"]
+  readonly replays: Replays["Service"]
+  readonly deliveries: Deliveries["Service"]
+  readonly requests: IdempotentRequests["Service"]
+  readonly secrets: WebhookSecrets["Service"]
+}
+
+/** Handlers of some of the endpoints, each with its endpoint's types. */
+type Handling = {
+  readonly [Id in keyof Described]?: HttpApiEndpoint.Handler<
+    Described[Id],
+    HttpApiEndpoint.MiddlewareError<Described[Id]>,
+    unknown
+  >
+}
+type Described = (typeof WebhooksApi)["endpoints"]
+
+/** What an owner keeps: endpoints and their secrets. */
+const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
+  ({
+    create: effectful(({ headers, payload }) =>
+      asOwner((owner) => {
+        const { description = null, enabled_events, headers: own = {}, rate_limit: rateLimit = null, url } = payload
+        const endpoint = { url, enabledEvents: enabled_events, description }
+        const added = { headers: own, rateLimit }
+        return Effect.andThen(
+          endpoints.check({ ...endpoint, ...added }),
+          once(
+            requests,
+            owner,
+            headers,
+            { operation: "create", ...endpoint, ...askedOf(secrets, added) },
+            () => ({ endpointId: newEndpointId(), secretId: newSecretId(), headersId: newSecretId() }),
+            (ids) =>
+              Effect.map(endpoints.create(owner, ids, { ...endpoint, ...added }), (made) =>
+                createdEndpoint(ids.endpointId, made)
+              ),
+            withOwn
+          )
+        )
+      }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    list: () =>
+      asOwner(endpoints.list).pipe(
+        Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
+        refused<never>()
+      ),
+
+    get: ({ params }) =>
+      asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),
+
+    update: ({ params, payload }) =>
+      asOwner((owner) => {
+        const { description, enabled_events: enabledEvents, headers, is_active: isActive, rate_limit, url } = payload
+        const own = { headers, rateLimit: rate_limit }
+        return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive, ...own })
+      }).pipe(
+        Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
+        refused("NotFound", "WebhookUrlInvalid")
+      ),
+
+    delete: ({ params }) =>
+      asOwner((owner) => endpoints.remove(owner, params.id)).pipe(
+        Effect.as({ id: params.id, deleted: true as const }),
+        refused("NotFound")
+      ),
+
+    rotateSecret: effectful(({ headers, params, payload }) =>
+      asOwner((owner) => {
+        const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
+        return once(
+          requests,
+          owner,
+          headers,
+          { operation: "rotate-secret", id: params.id, overlapSeconds },
+          () => ({ secretId: newSecretId() }),
+          ({ secretId }) =>
+            Effect.map(
+              endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds),
+              ({ endpoint, signingSecret }) => ({
+                id: params.id,
+                signing_secret: signingSecret,
+                previous_secret_expires_at: endpoint.previousSecret?.until ?? null,
+                message: shownOnce
+              })
+            )
+        )
+      }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    )
+  }) satisfies Handling
+
+/** What makes an endpoint be sent something: a test, the end of a pause, a replay. */
+const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
+  ({
+    test: effectful(({ headers, params }) =>
+      asOwner((owner) =>
+        once(
+          requests,
+          owner,
+          headers,
+          { operation: "test", id: params.id },
+          () => ({ testId: newTestId() }),
+          ({ testId }) =>
+            Effect.map(endpoints.test(owner, params.id, testId), (eventId) => ({
+              success: true as const,
+              eventId,
+              message: "The test event is published and will be delivered shortly."
+            }))
+        )
+      ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    unpause: effectful(({ headers, params, payload }) =>
+      asOwner((owner) => {
+        const wanted = payload?.replay === true
+        return once(
+          requests,
+          owner,
+          headers,
+          { operation: "unpause", id: params.id, replay: wanted },
+          () => ({ replayId: newReplayId() }),
+          ({ replayId }) =>
+            Effect.gen(function* () {
+              const { replay, view } = yield* endpoints.unpause(owner, params.id, wanted ? replayId : undefined)
+              const answer = wireEndpoint(view)
+              if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
+              return { ...answer, replay: yield* countOf(replays, owner, params.id, view.endpoint, replay, null) }
+            }),
+          withOwn
+        )
+      }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    replay: effectful(({ headers, params, payload }) =>
+      asOwner((owner) => {
+        const { since, types = null, until = null } = payload
+        return once(
+          requests,
+          owner,
+          headers,
+          { operation: "replay", id: params.id, since, until, types },
+          () => ({ replayId: newReplayId() }),
+          ({ replayId }) =>
+            Effect.flatMap(
+              endpoints.requestReplay(owner, params.id, { replayId, since, until, types }),
+              ({ endpoint, replay }) => countOf(replays, owner, params.id, endpoint, replay, types)
+            )
+        )
+      }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    getReplay: ({ params }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          replays.get({ organizationId: owner.organizationId, endpointId: params.id }, params.replayId)
+        )
+      ).pipe(refused("NotFound"))
+  }) satisfies Handling
+
+/** What was sent to an endpoint, and what it missed. */
+const deliveryHandlers = ({ deliveries, endpoints, requests, secrets }: Services) =>
+  ({
+    listDeliveries: ({ params, query }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          deliveries.list(
+            { organizationId: owner.organizationId, endpointId: params.id },
+            { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
+          )
+        )
+      ).pipe(
+        Effect.map((page) => ({ ...page, data: page.data.map(listed) })),
+        refused("NotFound")
+      ),
+
+    getDelivery: ({ params }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          deliveries.get({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId)
+        )
+      ).pipe(refused("NotFound")),
+
+    getDeliveryRequest: ({ params }) =>
+      asOwner((owner) =>
+        Effect.gen(function* () {
+          const endpoint = yield* endpoints.find(owner, params.id)
+          const place = { organizationId: owner.organizationId, endpointId: params.id }
+          const { attempts, eventCreatedAt, eventId } = yield* deliveries.get(place, params.deliveryId)
+          const body = yield* deliveries.bodyOf(owner.organizationId, eventId, eventCreatedAt)
+          const at = attempts.at(-1)?.at ?? (yield* Clock.currentTimeMillis)
+          const ids = signingSecretIds(endpoint, at)
+          const opened = yield* secrets.open(ids)
+          const texts = ids.flatMap((id) => opened.get(id) ?? [])
+          if (texts.length === 0) return yield* new SecretsUnavailable({ message: "the endpoint has no secret" })
+          const own = (endpoint.headers?.names ?? []).map((name) => ({ name, value: null }))
+          const signed = deliveryHeaders({ eventId, nowMillis: at, rawBody: body, secrets: texts })
+          return {
+            method: "POST" as const,
+            url: endpoint.url,
+            at,
+            headers: [...Object.entries(signed).map(([name, value]) => ({ name, value })), ...own],
+            body,
+            signedText: `${Math.floor(at / 1_000)}.${body}`
+          }
+        })
+      ).pipe(refused("NotFound")),
+
+    retryDelivery: effectful(({ headers, params }) =>
+      asOwner((owner) =>
+        once(
+          requests,
+          owner,
+          headers,
+          { operation: "retry", ...params },
+          () => null,
+          (_: null, keep: Keep<Delivery>) =>
+            Effect.andThen(
+              endpoints.findActive(owner, params.id),
+              deliveries.retry({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId, keep)
+            )
+        )
+      ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    listSkipped: ({ params, query }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          deliveries.skipped(
+            { organizationId: owner.organizationId, endpointId: params.id },
+            { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
+          )
+        )
+      ).pipe(refused("NotFound"))
+  }) satisfies Handling
+
+export const layerWebhooks = HttpApiBuilder.group(
+  baseApi.add(WebhooksApi),
+  "webhooks",
+  Effect.fn(function* (handlers) {
+    const services: Services = {
+      endpoints: yield* Endpoints,
+      replays: yield* Replays,
+      deliveries: yield* Deliveries,
+      requests: yield* IdempotentRequests,
+      secrets: yield* WebhookSecrets
+    }
+    return handlers.handleAll({
+      ...endpointHandlers(services),
+      ...sendingHandlers(services),
+      ...deliveryHandlers(services)
+    })
+  })
+)
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** Whether a body failed to decode because it has no URL. */
+const lacksUrl = (error: unknown): boolean =>
+  HttpApiError.HttpApiSchemaError.is(error) &&
+  error.kind === "Payload" &&
+  formatIssue(error.cause.issue).issues[0]?.message === urlRequired
+
+/** Answers `urlRequired` for a missing URL (docs/platform.md, 6.3); other missing fields have the general message. */
+export const layerWebhookUrlRequired: Layer.Layer<WebhookUrlRequired> = Layer.succeed(WebhookUrlRequired)(
+  middleware(
+    WebhookUrlRequired.of((httpEffect) =>
+      Effect.mapError(httpEffect, (error): WebhookUrlInvalid | Types.unhandled =>
+        lacksUrl(error) ? new WebhookUrlInvalid({ error: urlRequired }) : error
+      )
+    ),
+    { _tag: "FailuresOnly" }
+  )
+)
