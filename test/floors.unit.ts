@@ -26,8 +26,8 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
 
 const products: ReadonlySet<string> = new Set(floors[5])
 
-/** What the simulation may see: it proves rules, and needs no server for that. */
-const seenBySimulation: ReadonlySet<string> = new Set(["common", "engine", "limits", "simulation", ...products])
+/** Rooms that the simulation may import: it proves rules of the engine, without servers and without our products. */
+const seenBySimulation: ReadonlySet<string> = new Set(["common", "engine", "simulation"])
 
 /** Files that lie in no room: what the package exports or runs. */
 const entryPoints: ReadonlySet<string> = new Set(["src/index.ts", "src/main.ts", "src/durable.ts", "src/embedded.ts"])
@@ -69,8 +69,7 @@ const faultOf = (file: string, { file: imported, isTypes }: Import): string | un
   if (floorOf(to) > floorOf(from)) return `${tells}${to} stands above ${from}, and imports go down`
   if (products.has(from) && products.has(to) && imported !== `src/${to}/index.ts`)
     return `${tells}a product sees of another one only its index.ts`
-  if (from === "simulation" && !seenBySimulation.has(to))
-    return `${tells}the simulation sees the engine, limits and products alone`
+  if (from === "simulation" && !seenBySimulation.has(to)) return `${tells}the simulation sees the engine alone`
   return undefined
 }
 
@@ -146,9 +145,9 @@ describe("the floors of the source", () => {
       "src/telco/Telco.ts imports src/events/EventLog.ts: a product sees of another one only its index.ts"
     ],
     [
-      "src/simulation/play.ts",
-      `export { Health } from "../platform/Health.ts"`,
-      "src/simulation/play.ts imports src/platform/Health.ts: the simulation sees the engine, limits and products alone"
+      "src/simulation/engine/play.ts",
+      `export { Health } from "../../platform/Health.ts"`,
+      "src/simulation/engine/play.ts imports src/platform/Health.ts: the simulation sees the engine alone"
     ],
     [
       "src/console/api.ts",

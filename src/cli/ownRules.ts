@@ -13,7 +13,7 @@ import {
   type Reach,
   type SimulationPlan
 } from "../simulation/index.ts"
-import type { Simulated } from "./simulations.ts"
+import type { Simulated } from "./simulate.ts"
 
 /** A simulation of a file, under the name that it is exported by. */
 export interface OwnRules extends Simulated {

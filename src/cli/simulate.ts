@@ -1,7 +1,7 @@
 /**
- * `sluice simulate [--file rules.ts] [--of engine|send|webhooks|followers|owners] [--seeds 500] [--seed N] [--replay file.json] [--minutes 10]`: plays seeded scenarios against the
- * real engine, rules or dispatcher with simulated time, stores and faults. Needs no server. A failure is shrunk and shown with the command that
- * repeats it.
+ * `sluice simulate --file rules.ts [--seeds 500] [--seed N] [--minutes 10] [--replay finding.json]`: plays seeded scenarios of an embedder's own rules
+ * in the real engine, with simulated time, stores and faults (docs/simulation.md). Needs no server. A failure is shrunk and shown with the
+ * command that repeats it. The repository's `npm run simulate` is the same command over Sluice's own programs.
  */
 import { readFile } from "node:fs/promises"
 import { Clock, Console, Effect, Option } from "effect"
@@ -9,7 +9,26 @@ import { CliError, Command, Flag } from "effect/cli"
 import { Marks } from "../simulation/index.ts"
 import { describeReach } from "../simulation/rules/reach.ts"
 import { type OwnRules, ownRulesOf } from "./ownRules.ts"
-import { type Simulated, type SimulationName, simulations } from "./simulations.ts"
+
+export interface Played {
+  readonly played: number
+  readonly marks: Marks
+  /** The first scenario that fails, made small, for people. */
+  readonly finding: { readonly seed: number; readonly text: string } | undefined
+}
+
+export interface Replayed {
+  readonly trace: ReadonlyArray<string>
+  readonly finding: string | undefined
+}
+
+export interface Simulated {
+  readonly requiredMarks: ReadonlyArray<string>
+  /** Plays so many seeds from the first one on, or fewer when one fails. */
+  readonly play: (first: number, seeds: number) => Played
+  /** Plays a saved scenario; undefined when the text is none of this kind. */
+  readonly replay: (text: string) => Replayed | undefined
+}
 
 /**
  * Scenarios between two progress lines, where the command can be interrupted. Of the engine's the first of these is
@@ -19,7 +38,12 @@ const chunk = 50
 
 const failed = (message: string) => new CliError.UserError({ cause: new Error(message), userMessage: message })
 
-const replay = Effect.fnUntraced(function* (file: string, known: ReadonlyArray<Simulated>, of: string) {
+const replay = Effect.fnUntraced(function* (
+  file: string,
+  known: ReadonlyArray<Simulated>,
+  of: string,
+  command: string
+) {
   const text = yield* Effect.tryPromise({
     try: () => readFile(file, "utf8"),
     catch: () => failed(`${file} cannot be read`)
@@ -30,21 +54,21 @@ const replay = Effect.fnUntraced(function* (file: string, known: ReadonlyArray<S
     yield* Console.log(played.trace.join("\n"))
     if (played.finding === undefined) return yield* Console.log("nothing found")
     yield* Console.log(played.finding)
-    return yield* failed(`the scenario fails. Repeat it with: sluice simulate --replay ${file}`)
+    return yield* failed(`the scenario fails. Repeat it with: ${command} --replay ${file}`)
   }
   return yield* failed(`${file} holds no scenario of ${of}`)
 })
 
 interface Campaign {
   readonly simulated: Simulated
-  /** What the command that repeats a finding has before its seed. */
-  readonly options: string
+  /** The command that repeats a finding, without its seed. */
+  readonly command: string
   readonly first: number
   readonly seeds: number
   readonly minutes: number | undefined
 }
 
-const run = Effect.fnUntraced(function* ({ first, minutes, options, seeds, simulated }: Campaign) {
+const run = Effect.fnUntraced(function* ({ command, first, minutes, seeds, simulated }: Campaign) {
   const { requiredMarks } = simulated
   const begunAt = yield* Clock.currentTimeMillis
   const endsAt = minutes === undefined ? Number.POSITIVE_INFINITY : begunAt + minutes * 60_000
@@ -68,7 +92,7 @@ const run = Effect.fnUntraced(function* ({ first, minutes, options, seeds, simul
     const { finding } = report
     if (finding !== undefined) {
       yield* Console.log(finding.text)
-      const repeat = `sluice simulate${options} --seed ${finding.seed} --seeds 1`
+      const repeat = `${command} --seed ${finding.seed} --seeds 1`
       return yield* failed(`seed ${finding.seed} fails. Repeat it with: ${repeat}`)
     }
     yield* Effect.yieldNow
@@ -88,52 +112,76 @@ const runOwn = Effect.fnUntraced(function* (rules: ReadonlyArray<OwnRules>, give
   }
 })
 
+interface SimulateFlags {
+  readonly seeds: Option.Option<number>
+  readonly seed: Option.Option<number>
+  readonly minutes: Option.Option<number>
+}
+
+const campaignOf = Effect.fnUntraced(function* ({ minutes: forMinutes, seed, seeds: count }: SimulateFlags) {
+  const minutes = Option.getOrUndefined(forMinutes)
+  const seeds = Option.getOrElse(count, () => (minutes === undefined ? 500 : Number.POSITIVE_INFINITY))
+  // Without a given seed, the run tries new ones.
+  const drawn = (yield* Clock.currentTimeMillis) % 1_000_000_000
+  if (seeds < 1 || Option.getOrElse(seed, () => 0) < 0) return yield* failed("--seeds is at least 1, --seed at least 0")
+  if (minutes !== undefined && minutes < 1) return yield* failed("--minutes is at least 1")
+  return { first: Option.getOrElse(seed, () => drawn), seeds, minutes }
+})
+
+const campaignFlags = {
+  seeds: Flag.Int("seeds").pipe(
+    Flag.withDescription("Scenarios to play; 500 unless --minutes is given"),
+    Flag.optional
+  ),
+  seed: Flag.Int("seed").pipe(Flag.withDescription("The first seed; drawn when left out"), Flag.optional),
+  minutes: Flag.Int("minutes").pipe(Flag.withDescription("End after this many minutes"), Flag.optional)
+}
+
 export const simulate = Command.make(
   "simulate",
   {
-    file: Flag.String("file").pipe(
-      Flag.withDescription("Play the simulations of own rules that this file exports"),
-      Flag.optional
-    ),
-    of: Flag.Literals("of", Object.keys(simulations) as ReadonlyArray<SimulationName>).pipe(
-      Flag.withDescription(
-        "What is played: the engine (unless told otherwise), accounts that send, webhook deliveries, followers of actors, or several owners"
-      ),
-      Flag.withDefault("engine" as SimulationName)
-    ),
-    seeds: Flag.Int("seeds").pipe(
-      Flag.withDescription("Scenarios to play; 500 unless --minutes is given"),
-      Flag.optional
-    ),
-    seed: Flag.Int("seed").pipe(Flag.withDescription("The first seed; drawn when left out"), Flag.optional),
-    replay: Flag.String("replay").pipe(
-      Flag.withDescription("Play a saved scenario instead, of any of them"),
-      Flag.optional
-    ),
-    minutes: Flag.Int("minutes").pipe(Flag.withDescription("End after so many minutes"), Flag.optional)
+    ...campaignFlags,
+    file: Flag.String("file").pipe(Flag.withDescription("The file that exports simulations of your own rules")),
+    replay: Flag.String("replay").pipe(Flag.withDescription("Play a saved scenario instead"), Flag.optional)
   },
   (flags) =>
     Effect.gen(function* () {
-      const file = Option.getOrUndefined(flags.file)
-      const own = file === undefined ? undefined : yield* Effect.mapError(ownRulesOf(file), failed)
+      const own = yield* Effect.mapError(ownRulesOf(flags.file), failed)
+      const options = ` --file ${flags.file}`
       if (Option.isSome(flags.replay))
-        return yield* replay(
-          flags.replay.value,
-          own ?? Object.values(simulations),
-          file ?? Object.keys(simulations).join(", ")
-        )
-      const minutes = Option.getOrUndefined(flags.minutes)
-      const seeds = Option.getOrElse(flags.seeds, () => (minutes === undefined ? 500 : Number.POSITIVE_INFINITY))
-      // Without a given seed, the run tries new ones.
-      const drawn = (yield* Clock.currentTimeMillis) % 1_000_000_000
-      if (seeds < 1 || Option.getOrElse(flags.seed, () => 0) < 0)
-        return yield* failed("--seeds is at least 1, --seed at least 0")
-      if (minutes !== undefined && minutes < 1) return yield* failed("--minutes is at least 1")
-      const first = Option.getOrElse(flags.seed, () => drawn)
-      if (own !== undefined) return yield* runOwn(own, { options: ` --file ${file}`, first, seeds, minutes })
-      const options = flags.of === "engine" ? "" : ` --of ${flags.of}`
-      yield* run({ simulated: simulations[flags.of], options, first, seeds, minutes })
+        return yield* replay(flags.replay.value, own, flags.file, `sluice simulate${options}`)
+      yield* runOwn(own, { ...(yield* campaignOf(flags)), command: `sluice simulate${options}` })
     })
-).pipe(
-  Command.withDescription("Prove the engine and the products' rules: seeded scenarios with simulated time and faults")
-)
+).pipe(Command.withDescription("Prove your own rules: seeded scenarios with simulated time and faults"))
+
+/** The same command over simulations that are known by name, for the repository's own programs. */
+export const simulateKnown = <Name extends string>(
+  known: Readonly<Record<Name, Simulated>>,
+  { command, standard }: { readonly command: string; readonly standard: NoInfer<Name> }
+) =>
+  Command.make(
+    "simulate",
+    {
+      ...campaignFlags,
+      of: Flag.Literals("of", Object.keys(known) as Array<Name>).pipe(
+        Flag.withDescription(`The simulation to play; ${standard} unless it is given`),
+        Flag.withDefault(standard as Name)
+      ),
+      replay: Flag.String("replay").pipe(
+        Flag.withDescription("Play a saved scenario of any of them instead"),
+        Flag.optional
+      )
+    },
+    (flags) =>
+      Effect.gen(function* () {
+        if (Option.isSome(flags.replay))
+          return yield* replay(
+            flags.replay.value,
+            Object.values<Simulated>(known),
+            Object.keys(known).join(", "),
+            command
+          )
+        const of = flags.of === standard ? "" : ` --of ${flags.of}`
+        yield* run({ ...(yield* campaignOf(flags)), simulated: known[flags.of], command: `${command}${of}` })
+      })
+  )

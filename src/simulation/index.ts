@@ -4,8 +4,7 @@
  */
 import "../common/checkedPeers.ts"
 
-export { bank } from "./bank.ts"
-export type { Checker, Observer } from "./Checker.ts"
+export type { Checker, Observer } from "./engine/Checker.ts"
 export {
   type CampaignOptions,
   type CampaignReport,
@@ -13,18 +12,17 @@ export {
   describeFailure,
   explain,
   type Failure
-} from "./campaign.ts"
-export { engineCheckers } from "./checkers/index.ts"
-export { followed, requiredFollowerMarks } from "./followers/followed.ts"
-export { defaultSteps, generate, scenarios } from "./generate.ts"
-export { appendMarks, Marks, requiredMarks } from "./Marks.ts"
-export { type Outcome, type PlayOptions, play } from "./play.ts"
+} from "./engine/campaign.ts"
+export { engineCheckers } from "./engine/checkers/index.ts"
+export { defaultSteps, generate, scenarios } from "./engine/generate.ts"
+export { appendMarks, Marks, requiredMarks } from "./engine/Marks.ts"
+export { type Outcome, type PlayOptions, play } from "./engine/play.ts"
+export { Fault, fromJson, operations, Scenario, Step, Topology, toJson } from "./engine/Scenario.ts"
+export type { Violation } from "./engine/Simulation.ts"
+export { type Shrunk, shrink } from "./engine/shrink.ts"
+export type { CommandSource, Expected, Invariants, Oracle, Sentences, Workload } from "./engine/Workload.ts"
 export type { Reach } from "./rules/reach.ts"
 export type { ActorState, States } from "./rules/States.ts"
-export { Fault, fromJson, operations, Scenario, Step, Topology, toJson } from "./Scenario.ts"
-export type { Violation } from "./Simulation.ts"
-export { requiredSendMarks, sendAccounts } from "./send/workload.ts"
-export { type Shrunk, shrink } from "./shrink.ts"
 export {
   describeReport,
   plan,
@@ -34,12 +32,11 @@ export {
   type SimulationReport,
   simulate,
   workloadOf
-} from "./simulate.ts"
+} from "./rules/simulate.ts"
 export {
   type Decided,
   type ExpectedDecision,
   given,
   SpecificationFailed,
   type SpecificationOptions
-} from "./specification.ts"
-export type { CommandSource, Expected, Invariants, Oracle, Sentences, Workload } from "./Workload.ts"
+} from "./rules/specification.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { Heap, type HeapEntry } from "../../src/common/Heap.ts"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 
 class Item implements HeapEntry {
   index = 0

@@ -6,7 +6,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { setTimeout as pause } from "node:timers/promises"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { usNpa } from "../cli/files.ts"
 import { ask, listed } from "../support/ask.ts"
 import { KilledPlatform, makeSeededData, momentOf } from "../support/killed.ts"

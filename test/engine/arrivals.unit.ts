@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Arrivals, rememberedArrivals } from "../../src/engine/shell/remote/Arrivals.ts"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 
 describe("numbered messages", () => {
   it("are taken once each, in any order, as long as they are remembered", () => {

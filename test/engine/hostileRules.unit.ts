@@ -9,7 +9,7 @@ import * as Actor from "../../src/engine/Actor.ts"
 import type { Engine } from "../../src/engine/Engine.ts"
 import * as Lane from "../../src/engine/Lane.ts"
 import * as SignalsMemory from "../../src/engine/memory/SignalsMemory.ts"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { Account, Counter, Reminder } from "./support/actors.ts"
 import { elapse, makeDeployment, partitionIn, serving } from "./support/deployment.ts"
 

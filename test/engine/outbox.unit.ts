@@ -12,7 +12,7 @@ import {
 import { outboxName } from "../../src/engine/outbox.ts"
 import { Cursors } from "../../src/engine/ports/Cursors.ts"
 import { messagesOf } from "../../src/engine/shell/outbox/readMessages.ts"
-import { breakingAmount, Purse, rejectedAmount, returnedAmount } from "../../src/simulation/purses.ts"
+import { breakingAmount, Purse, rejectedAmount, returnedAmount } from "../simulation/bank/transfers.ts"
 import { Counter } from "./support/actors.ts"
 import { elapse, makeDeployment, partitionIn, serving } from "./support/deployment.ts"
 import { at, balances, cursorOf, fund, funded, measured, metricOf, purses, send } from "./support/purses.ts"

@@ -4,7 +4,7 @@
  * after which the server hangs up.
  */
 import { connect } from "node:net"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { coldKeys, maxBodyBytes, type Way } from "./bothWays.ts"
 import { hangMillis } from "./exchange.ts"
 

@@ -6,7 +6,7 @@ import { dismissParked, listParked, showParkedRecords } from "../../src/engine/o
 import { outboxName } from "../../src/engine/outbox.ts"
 import { Placement } from "../../src/engine/ports/Placement.ts"
 import { internals } from "../../src/engine/shell/partition/internals.ts"
-import { breakingAmount, Purse } from "../../src/simulation/purses.ts"
+import { breakingAmount, Purse } from "../simulation/bank/transfers.ts"
 import { deployment, type ProcessOptions, type Running, servingEngine } from "./engineSupport.ts"
 import { waitUntil } from "./jetStreamSupport.ts"
 

@@ -347,7 +347,10 @@ describe("the packed package", () => {
     const command = (...args: ReadonlyArray<string>) => run(node, [join(project, "node_modules/.bin/sluice"), ...args])
     expect((await command("--version")).stdout).toBe("sluice 0.1.0\n")
     expect((await command("--help")).stdout).toContain("sluice <subcommand>")
-    expect((await command("simulate", "--seeds", "1", "--seed", "7")).stdout).toContain("1 scenarios, nothing found")
+    const rules = join(project, "simulation/transfers.ts")
+    expect((await command("simulate", "--file", rules, "--seeds", "1", "--seed", "7")).stdout).toContain(
+      "1 scenarios, nothing found"
+    )
     // Without its modules it runs all the same.
     const modules = join(project, "node_modules/sluice/dist/cli")
     await rename(modules, `${modules}-away`)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { isTrusted } from "../../src/platform/keyTrust.ts"
 import type { Principal } from "../../src/platform/model.ts"
 import { WarmKeys } from "../../src/platform/WarmKeys.ts"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 
 const principal: Principal = {
   keyId: "key_1",

@@ -6,7 +6,7 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { listed } from "../support/ask.ts"
 import { KilledPlatform, momentOf, victims } from "../support/killed.ts"
 import type { Means } from "../support/longRun.ts"

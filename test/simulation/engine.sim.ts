@@ -3,7 +3,6 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import {
-  bank,
   describeFailure,
   explain,
   fromJson,
@@ -12,6 +11,7 @@ import {
   requiredMarks,
   toJson
 } from "../../src/simulation/index.ts"
+import { bank } from "./bank/bank.ts"
 import { onEngine, playUntilReached } from "./playUntilReached.ts"
 
 const corpus = new URL("corpus/", import.meta.url)

@@ -1,6 +1,7 @@
 /** What was begun before the machine went down or everything was healed, and would take effect afterwards. */
 import { describe, expect, it } from "@effect/vitest"
-import { bank, type Fault, type Outcome, play, type Scenario, type Step } from "../../src/simulation/index.ts"
+import { type Fault, type Outcome, play, type Scenario, type Step } from "../../src/simulation/index.ts"
+import { bank } from "./bank/bank.ts"
 
 const deposit = (id: string): Step => ({
   _tag: "Command",

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { usNpa } from "../cli/files.ts"
 import { adminOf, ask, makeUnlimited } from "../support/ask.ts"
 import { KilledPlatform, makeSeededData } from "../support/killed.ts"

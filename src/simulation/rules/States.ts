@@ -1,6 +1,6 @@
 /** The stored states of all actors, as invariants over several of them see them. Needs no service. */
 import type { ActorOfState } from "../../engine/Actor.ts"
-import type { ActorHistory, Truth } from "../Truth.ts"
+import type { ActorHistory, Truth } from "../engine/Truth.ts"
 
 /** An actor with its state. See {@link States}. */
 export interface ActorState<State> {

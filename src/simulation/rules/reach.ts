@@ -1,8 +1,8 @@
 /**
  * What a simulation has reached of a user's rules: silence says little about a command that was never accepted. Pure.
  */
-import type { Marks } from "../Marks.ts"
-import type { Workload } from "../Workload.ts"
+import type { Marks } from "../engine/Marks.ts"
+import type { Workload } from "../engine/Workload.ts"
 import { reachMark } from "./rulesHold.ts"
 import { tagsOf } from "./tags.ts"
 

@@ -3,10 +3,10 @@
  * actors together holds after every stored frame. It notes what was reached of them, and tells the story of a finding in the trace.
  */
 import { maximumWakes } from "../../engine/limits.ts"
-import type { Checker } from "../Checker.ts"
-import type { Simulation } from "../Simulation.ts"
-import { type ActorHistory, type Commit, nameOf } from "../Truth.ts"
-import type { Together } from "../Workload.ts"
+import type { Checker } from "../engine/Checker.ts"
+import type { Simulation } from "../engine/Simulation.ts"
+import { type ActorHistory, type Commit, nameOf } from "../engine/Truth.ts"
+import type { Together } from "../engine/Workload.ts"
 import type { RuleWatch } from "./RuleWatch.ts"
 import { States } from "./States.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, Metric } from "effect"
 import type { Engine } from "../../../src/engine/Engine.ts"
 import { outboxName } from "../../../src/engine/outbox.ts"
-import { Purse } from "../../../src/simulation/purses.ts"
+import { Purse } from "../../simulation/bank/transfers.ts"
 import { type Deployment, type StartOptions, serving } from "./deployment.ts"
 
 export const purses: StartOptions = { actors: [Purse] }

@@ -4,7 +4,7 @@ import { ActorsMemory, SendAccount, SendSender, senderKey } from "../../../src/s
 import { type AccountState, evolve, initialState } from "../../../src/send/rules/account.ts"
 import { admission, riskySignals } from "../../../src/send/rules/admission.ts"
 import { warningsOf } from "../../../src/send/rules/pauseWarnings.ts"
-import { Prng } from "../../../src/simulation/Prng.ts"
+import { Prng } from "../../../src/simulation/kernel/Prng.ts"
 
 const start = Date.UTC(2026, 10, 26, 9)
 const minuteMillis = 60_000

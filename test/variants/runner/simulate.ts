@@ -23,7 +23,8 @@ interface Simulator {
 }
 
 const engine = async (): Promise<Simulator> => {
-  const { bank, fromJson, generate, play, requiredMarks } = await import("../../../src/simulation/index.ts")
+  const { fromJson, generate, play, requiredMarks } = await import("../../../src/simulation/index.ts")
+  const { bank } = await import("../../simulation/bank/bank.ts")
   return {
     corpus: "test/simulation/corpus",
     saved: (text) => play(fromJson(text), bank),
@@ -34,7 +35,8 @@ const engine = async (): Promise<Simulator> => {
 }
 
 const followers = async (): Promise<Simulator> => {
-  const { followed, fromJson, generate, play, requiredFollowerMarks } = await import("../../../src/simulation/index.ts")
+  const { fromJson, generate, play } = await import("../../../src/simulation/index.ts")
+  const { followed, requiredFollowerMarks } = await import("../../simulation/followers/followed.ts")
   return {
     corpus: "test/simulation/followers",
     saved: (text) => play(fromJson(text), followed),
@@ -45,7 +47,7 @@ const followers = async (): Promise<Simulator> => {
 }
 
 const deliveries = async (): Promise<Simulator> => {
-  const { generate, play } = await import("../../../src/simulation/webhooks/index.ts")
+  const { generate, play } = await import("../../simulation/webhooks/index.ts")
   return {
     corpus: "test/simulation/webhooks",
     saved: (text) => play(JSON.parse(text)),
@@ -59,7 +61,8 @@ const deliveries = async (): Promise<Simulator> => {
 const sendingSteps = 60
 
 const sending = async (): Promise<Simulator> => {
-  const { fromJson, generate, play, requiredSendMarks, sendAccounts } = await import("../../../src/simulation/index.ts")
+  const { fromJson, generate, play } = await import("../../../src/simulation/index.ts")
+  const { requiredSendMarks, sendAccounts } = await import("../../simulation/send/sendAccounts.ts")
   return {
     corpus: "test/simulation/send",
     saved: (text) => play(fromJson(text), sendAccounts),
@@ -70,7 +73,7 @@ const sending = async (): Promise<Simulator> => {
 }
 
 const owners = async (): Promise<Simulator> => {
-  const { fromJson, generate, play, requiredMarks } = await import("../../../src/simulation/owners/index.ts")
+  const { fromJson, generate, play, requiredMarks } = await import("../../simulation/owners/index.ts")
   return {
     corpus: "test/simulation/owners",
     saved: (text) => play(fromJson(text)),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { type AnswerClass, judgeAnswer, type SaidAnswer } from "../../../../src/send/feedback/parse/answerClass.ts"
 import { diagnosisIn } from "../../../../src/send/feedback/parse/statusCodes.ts"
 import { answerOfReply } from "../../../../src/send/handoff/smtp/outcomes.ts"
-import { Prng } from "../../../../src/simulation/Prng.ts"
+import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 
 interface Line {
   readonly expected: AnswerClass

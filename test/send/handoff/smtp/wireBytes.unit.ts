@@ -1,7 +1,7 @@
 /** The final bytes of a mail: ends of lines, short lines, and nothing else changed. */
 import { describe, expect, it } from "vitest"
 import { wireBytes } from "../../../../src/send/handoff/smtp/wireBytes.ts"
-import { Prng } from "../../../../src/simulation/Prng.ts"
+import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 
 const wire = (text: string): string => wireBytes(Buffer.from(text, "latin1")).toString("latin1")
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { riskySignalsOf } from "../../../../src/send/rules/content/index.ts"
 import { shownText } from "../../../../src/send/rules/content/shownText.ts"
-import { Prng } from "../../../../src/simulation/Prng.ts"
+import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 const quoted = (text: string) =>

@@ -1,0 +1,90 @@
+/** What clients of a simulation do and are told: commands with their attempts, looks at a state, lane asks. */
+import type { Exit } from "effect"
+import type { OnceOptions } from "../../engine/once.ts"
+import type { Decided } from "./Decisions.ts"
+import type { SimulatedEngine } from "./SimulatedEngine.ts"
+
+/** A command of a client, asked until it has an answer that counts. */
+export interface Operation {
+  readonly number: number
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  /** JSON form. */
+  readonly command: unknown
+  /** The engine's idempotency key that it is asked under. */
+  readonly once: OnceOptions | undefined
+  readonly startedAt: number
+  readonly attempts: Array<Attempt>
+  /** The same command under the same idempotency key, asked before. */
+  readonly repeats: Operation | undefined
+  /** Whether it claims that its actor is fresh. */
+  readonly isFresh: boolean
+  answer: Answer | undefined
+  /** How often it was asked, even when nobody received it. */
+  tries: number
+}
+
+/** What more there is to say of a command. */
+export interface BeginOptions {
+  readonly repeats?: Operation
+  readonly isFresh?: boolean | undefined
+  readonly once?: OnceOptions | undefined
+}
+
+/** How an ask ended. */
+export type Answer =
+  | { readonly _tag: "Replied"; readonly reply: unknown }
+  | { readonly _tag: "Rejected"; readonly rejection: unknown }
+  /** One of the engine's own errors. */
+  | { readonly _tag: "Failed"; readonly error: string; readonly message: string; readonly isRetryable: boolean }
+
+/** One ask of a command. */
+export interface Attempt {
+  readonly operation: Operation
+  readonly engine: SimulatedEngine
+  /** The very object that was handed over. */
+  readonly command: unknown
+  readonly startedAt: number
+  answer: Answer | undefined
+  /** Whether the answer was remembered under the idempotency key, so that nothing was decided. */
+  isReplay: boolean
+  answeredAt: number
+  /** The epoch of the partition that answered. */
+  epoch: number
+  /** The last decision about it, if it was decided. */
+  decided: Decided | undefined
+  /** The process died before it answered. */
+  isLost: boolean
+}
+
+/** A look at an actor's durable state. */
+export interface LookAnswer {
+  readonly engine: SimulatedEngine
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  readonly partition: number
+  readonly startedAt: number
+  readonly epoch: number
+  /** As JSON. */
+  readonly json: string
+}
+
+/** The keys of a kind, as a process has listed them. */
+export interface ListAnswer {
+  readonly engine: SimulatedEngine
+  readonly organization: string
+  readonly kind: string
+  readonly keys: ReadonlyArray<string>
+  readonly startedAt: number
+}
+
+/** A lane's answer. */
+export interface LaneAnswer {
+  readonly engine: SimulatedEngine
+  readonly organization: string
+  readonly partition: number
+  readonly epoch: number
+  readonly exit: Exit.Exit<unknown, unknown>
+}

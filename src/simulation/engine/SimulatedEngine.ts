@@ -1,0 +1,146 @@
+/** A process of the simulated deployment that runs the real engine over simulated ports. When it is killed, only what it stored is left. */
+import { Context, Effect, Exit, Logger, Scope } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
+import { defaultConfig } from "../../engine/config.ts"
+import { type Engine, make } from "../../engine/Engine.ts"
+import { Checkpoints } from "../../engine/ports/Checkpoints.ts"
+import { Cursors } from "../../engine/ports/Cursors.ts"
+import { Journal } from "../../engine/ports/Journal.ts"
+import { Placement } from "../../engine/ports/Placement.ts"
+import { Signals } from "../../engine/ports/Signals.ts"
+import { internals } from "../../engine/shell/partition/internals.ts"
+import type { Partition } from "../../engine/shell/partition/Partition.ts"
+import type { SignalRule, SignalRules } from "../../engine/shell/signals/feedSignals.ts"
+import { SimulatedProcess } from "../kernel/World.ts"
+import { Decisions } from "./Decisions.ts"
+import { noteMessage } from "./Marks.ts"
+import { makeJournal } from "./SimulatedJournal.ts"
+import { makeCheckpoints, makeCursors, makePlacement, makeSignals } from "./SimulatedStores.ts"
+import type { Simulation } from "./Simulation.ts"
+import { makeBooks } from "./SqlEffects.ts"
+
+export class SimulatedEngine {
+  readonly simulation: Simulation
+  readonly process: SimulatedProcess
+  readonly name: string
+  readonly decisions: Decisions
+  /** The actors as this process runs them, watched. */
+  readonly actors: ReadonlyMap<string, AnyActor>
+  /** What placement answers to this process. */
+  owns = true
+  engine: Engine["Service"] | undefined = undefined
+  /** Whether it was told to stop and is finishing what it accepted. */
+  isStopping = false
+  /** Set by a fault: after this many more replies the process dies. */
+  repliesUntilCrash: number | undefined = undefined
+  private readonly scope = Scope.makeUnsafe()
+  private readonly services: Context.Context<Journal | Checkpoints | Cursors | Placement | Signals | Scope.Scope>
+
+  constructor(simulation: Simulation, number: number) {
+    this.simulation = simulation
+    this.name = `p${number}`
+    this.process = new SimulatedProcess(simulation.world, number, this.logger())
+    this.decisions = new Decisions(
+      (decided) => simulation.decided(decided, this),
+      (woken) => {
+        for (const observer of simulation.observers) observer.woken?.(woken, this)
+      }
+    )
+    this.actors = new Map(simulation.workload.actors.map((actor) => [actor.kind, this.decisions.watch(actor)] as const))
+    this.services = this.process.services.pipe(
+      Context.add(Journal, makeJournal(simulation, this)),
+      Context.add(Checkpoints, makeCheckpoints(simulation, this)),
+      Context.add(Cursors, makeCursors(simulation, this)),
+      Context.add(Placement, makePlacement(simulation, this)),
+      Context.add(Signals, makeSignals(simulation, this)),
+      Context.add(Scope.Scope, this.scope)
+    )
+  }
+
+  start(): void {
+    const { simulation } = this
+    const { topology } = simulation.scenario
+    const made = make({
+      actors: [...this.actors.values()],
+      lanes: simulation.workload.lanes,
+      reactors: [makeBooks(simulation, this)],
+      signals: this.watchedSignals(),
+      config: {
+        partitions: topology.partitions,
+        mailboxCapacity: topology.mailboxCapacity,
+        maximumActors: topology.maximumActors,
+        maximumLaneActors: topology.maximumLaneActors,
+        checkpointFrames: topology.checkpointFrames,
+        checkpointMillis: topology.checkpointMillis,
+        idleMillis: topology.idleMillis,
+        feedFrames: topology.feedFrames,
+        concurrentTransactions: topology.concurrentTransactions ?? defaultConfig.concurrentTransactions,
+        shutdownMillis: 5_000
+      }
+    })
+    this.fork(
+      Effect.tap(made, (engine) =>
+        Effect.sync(() => {
+          this.engine = engine
+        })
+      ),
+      (exit) => {
+        if (Exit.isFailure(exit)) simulation.violate("start", `${this.name} did not start: ${String(exit.cause)}`)
+      }
+    )
+  }
+
+  /** Closes the engine as a shutdown does, then the process is gone. */
+  stop(): void {
+    this.isStopping = true
+    this.fork(Scope.close(this.scope, Exit.void), () => {
+      this.simulation.trace(() => `${this.name} has stopped`)
+      this.simulation.gone(this)
+    })
+  }
+
+  /**
+   * Its partitions, while it runs.
+   * @internal
+   */
+  partitions(): ReadonlyArray<Partition> {
+    return this.engine === undefined ? [] : [...internals(this.engine).partitions.values()]
+  }
+
+  /** @internal */
+  partition(id: number): Partition | undefined {
+    return this.partitions().find((partition) => partition.id === id)
+  }
+
+  /** Runs something in the process. `done` is not called once the process is dead. */
+  fork<A, E>(
+    effect: Effect.Effect<A, E, Journal | Checkpoints | Cursors | Placement | Signals | Scope.Scope>,
+    done: (exit: Exit.Exit<A, E>) => void
+  ): void {
+    this.simulation.world.ready(this.process, () => {
+      Effect.runForkWith(this.services)(effect).addObserver((exit) => {
+        if (this.process.alive) done(exit)
+      })
+    })
+  }
+
+  /** Signals mean commands of the watched actors. */
+  private watchedSignals(): SignalRules {
+    const watched = ([kind, rule]: readonly [string, SignalRule]): readonly [string, SignalRule] => [
+      kind,
+      (signal) => {
+        const meaning = rule(signal)
+        return meaning === undefined ? undefined : { ...meaning, actor: this.actors.get(meaning.actor.kind)! }
+      }
+    ]
+    return Object.fromEntries(Object.entries(this.simulation.workload.signals).map(watched))
+  }
+
+  private logger(): Logger.Logger<unknown, void> {
+    return Logger.make(({ message }) => {
+      const text = Array.isArray(message) ? String(message[0]) : String(message)
+      noteMessage(this.simulation.marks, text)
+      this.simulation.trace(() => `  ${this.name}: ${text}`)
+    })
+  }
+}

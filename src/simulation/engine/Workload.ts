@@ -1,0 +1,99 @@
+/** Describes what a simulation runs: actors, their commands, and the promises of their rules. `workloadOf` makes one from an actor. */
+import type { Arbitrary } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
+import type { AnyLane } from "../../engine/Lane.ts"
+import type { SignalRules } from "../../engine/shell/signals/feedSignals.ts"
+import type { States } from "../rules/States.ts"
+import type { Checker } from "./Checker.ts"
+
+/**
+ * A model of an actor, written independently of its rule: it is told every stored decision in order and says what the reply must have been.
+ * See {@link simulate}.
+ */
+export interface Oracle<Model, Command, Reply, Rejection> {
+  readonly initial: (key: string) => Model
+  /** What a command must lead to. `now` is the decision's time, milliseconds since the Unix epoch. Must not change `model`. */
+  readonly step: (model: Model, command: Command, now: number) => Expected<Model, Reply, Rejection>
+}
+
+/** Exactly one of `reply` and `rejection`; compared as JSON. See {@link simulate}. */
+export type Expected<Model, Reply, Rejection> =
+  | { readonly model: Model; readonly reply: Reply }
+  | { readonly rejection: Rejection }
+
+// biome-ignore lint/suspicious/noExplicitAny: oracles of all types side by side; each is only used with its own actor's values
+export type AnyOracle = Oracle<any, any, any, any>
+
+/** Statements about every state of an actor; a false one is a finding. See {@link plan}. */
+export type Invariants<State> = Readonly<Record<string, (state: State, key: string) => boolean>>
+
+/** A statement about several actors together: those of one organization, or all. See {@link States}. */
+export type Sentences = Readonly<Record<string, (states: States, organization: string) => boolean>>
+
+/** Statements that hold after every stored frame, of each organization and of all together. */
+export interface Together {
+  readonly each: Sentences
+  readonly all: Sentences
+}
+
+/** Times at which it matters when a command comes; see `Meet` of `Scenario.ts`. */
+export interface Meetings {
+  /** Milliseconds after a time that stands in an actor's state. */
+  readonly after: ReadonlyArray<number>
+  /** Whether some scenarios ask an actor thousands of commands, so that a state without a bound meets the engine's. */
+  readonly floods: boolean
+}
+
+/** Commands of an actor and how often they are drawn. See {@link workloadOf}. */
+export interface CommandSource {
+  readonly actor: AnyActor
+  readonly weight: number
+  readonly arbitrary: Arbitrary.Arbitrary<unknown>
+  /** Completes a drawn command. `number` differs for each command of a scenario and can serve as an idempotency key. */
+  readonly finish?: (command: unknown, number: number) => unknown
+  /** The keys it goes to, instead of the workload's. */
+  readonly keys?: ReadonlyArray<string>
+  /** The key that the command of this number goes to, instead of a drawn one. */
+  readonly keyOf?: (number: number) => string
+  /** Whether the command claims that its actor is fresh; whoever draws it may be wrong. */
+  readonly isFresh?: boolean
+}
+
+/** What is simulated: actors, commands, and what must hold of them. See {@link workloadOf}. */
+export interface Workload {
+  readonly name: string
+  readonly actors: ReadonlyArray<AnyActor>
+  readonly lanes: ReadonlyArray<AnyLane>
+  readonly signals: SignalRules
+  readonly organizations: ReadonlyArray<string>
+  readonly keys: ReadonlyArray<string>
+  readonly commands: ReadonlyArray<CommandSource>
+  /** Commands that are asked under idempotency keys of the engine; none when left out. */
+  readonly onceCommands?: ReadonlyArray<CommandSource>
+  /** The least that a deployment must hold for its largest command. */
+  readonly least?: { readonly maximumActors: number; readonly logBytes: number }
+  /** Actors that are followed and listed; none when left out. */
+  readonly follows?: ReadonlyArray<AnyActor>
+  /** Stretches of time that are leapt over, milliseconds, for rules of hours and days; none when left out. */
+  readonly leaps?: ReadonlyArray<number>
+  /** Makes scenarios for rules that nobody knows yet: commands at times that matter, and very many of them; none when left out. */
+  readonly meetings?: Meetings
+  /** Whether earlier commands are never asked again on purpose, because each brings something new into being. */
+  readonly isWithoutRepeats?: boolean
+  /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */
+  readonly isRepeatable: boolean
+  /** By kind. */
+  readonly oracles: Readonly<Record<string, AnyOracle>>
+  readonly invariants: Readonly<Record<string, Invariants<never>>>
+  readonly checkers: ReadonlyArray<Checker>
+  /** Facts that an older program has left in the log: `kind`, its version then, and the fact's JSON. */
+  readonly oldFacts?: (index: number) => {
+    readonly organization: string
+    readonly kind: string
+    readonly key: string
+    readonly version: number
+    readonly fact: unknown
+  }
+  /** Whether no reactor can ever process this record. */
+  readonly isIndigestible?: (fact: unknown) => boolean
+}

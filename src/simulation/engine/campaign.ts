@@ -1,0 +1,174 @@
+/**
+ * Plays many scenarios, one seed after the other, until one fails or the campaign is over; then shrinks the failing
+ * one. Sums up the marks. `sluice simulate` and the tests run it. Needs no service.
+ */
+
+import { generate } from "./generate.ts"
+import { Marks } from "./Marks.ts"
+import { type Outcome, type PlayOptions, play } from "./play.ts"
+import { type Scenario, toJson } from "./Scenario.ts"
+import type { Violation } from "./Simulation.ts"
+import { shrink } from "./shrink.ts"
+import type { Workload } from "./Workload.ts"
+
+/** One in this many scenarios is played twice: the same seed must give the same course of events. */
+const repeatEvery = 50
+
+/** Tasks of all plays that make one scenario small, beside a bound on their number: some scenarios take a second to play. */
+const shrinkingTasks = 6_000_000
+
+/** Which seeds are played, and how. See {@link campaign}. */
+export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
+  /** The first seed; further ones follow it. */
+  readonly seed: number
+  readonly seeds: number
+  /** Steps of each scenario; 100 unless told otherwise. */
+  readonly steps?: number
+  /** Asked after each scenario; true ends the campaign early. */
+  readonly isOver?: (played: number) => boolean
+}
+
+/** A failing scenario, made small. See {@link campaign}. */
+export interface Failure {
+  readonly seed: number
+  readonly violation: Violation
+  readonly scenario: Scenario
+  /** Steps and faults that the scenario had before it was shrunk. */
+  readonly drawnSteps: number
+  readonly drawnFaults: number
+  /** Whether shrinking ended because nothing more could be left out, and not at its budget. */
+  readonly isSmall: boolean
+  /**
+   * Whether the scenario failed again when it was played again. If not, the rule keeps something beside its state, and the scenario is the drawn
+   * one, without a trace.
+   */
+  readonly comesAgain: boolean
+  /** The course of the shrunk scenario, for people. */
+  readonly trace: ReadonlyArray<string>
+}
+
+/** How many scenarios were played, what they reached, and the first that failed. See {@link campaign}. */
+export interface CampaignReport {
+  readonly played: number
+  readonly marks: Marks
+  readonly failure: Failure | undefined
+}
+
+/**
+ * Plays seeds from `seed` on.
+ *
+ * @example
+ * ```ts
+ * import { campaign, describeFailure, type Workload } from "sluice/simulation"
+ *
+ * export const prove = (workload: Workload) => {
+ *   const { failure, played } = campaign(workload, { seed: 1, seeds: 200 })
+ *   return failure === undefined ? `${played} played` : describeFailure(failure)
+ * }
+ * ```
+ */
+export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport => {
+  const marks = new Marks()
+  let played = 0
+  for (let seed = options.seed; played < options.seeds; seed++) {
+    const scenario = generate(workload, seed, options.steps)
+    const outcome = play(scenario, workload, options)
+    played++
+    marks.add(outcome.marks)
+    if (outcome.violation !== undefined)
+      return { played, marks, failure: failureOf(workload, scenario, outcome.violation, options) }
+    if (played % repeatEvery === 1) {
+      const failure = repeats(workload, scenario, outcome, options)
+      if (failure !== undefined) return { played, marks, failure }
+    }
+    if (options.isOver?.(played) === true) break
+  }
+  return { played, marks, failure: undefined }
+}
+
+/**
+ * Shrinks a scenario that fails and plays what is left of it with a trace. Undefined when it does not fail.
+ *
+ * @example
+ * ```ts
+ * import { explain, generate, type Workload } from "sluice/simulation"
+ *
+ * export const failureOf = (workload: Workload, seed: number) => explain(workload, generate(workload, seed))
+ * ```
+ */
+export const explain = (workload: Workload, scenario: Scenario, options: PlayOptions = {}): Failure | undefined => {
+  const { violation } = play(scenario, workload, options)
+  return violation === undefined ? undefined : failureOf(workload, scenario, violation, options)
+}
+
+/** The failure of a scenario in which a play has found a violation. Says so as well where no further play finds it. */
+const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
+  const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
+  if (play(drawn, workload, options).violation === undefined) return once
+  let tasksLeft = shrinkingTasks
+  const shrunk = shrink(drawn, workload, (candidate) => {
+    if (tasksLeft <= 0) return false
+    const outcome = play(candidate, workload, options)
+    tasksLeft -= outcome.tasks
+    return outcome.violation?.checker === violation.checker
+  })
+  const isSmall = tasksLeft > 0 && !shrunk.isCutShort
+  // A rule with a memory of its own may fail in one play and not in the next, also while it is shrunk.
+  for (const scenario of shrunk.scenario === drawn ? [drawn] : [shrunk.scenario, drawn]) {
+    const again = play(scenario, workload, { ...options, isTraced: true })
+    if (again.violation === undefined) continue
+    const { trace, violation: found } = again
+    return { ...sizeOf(drawn), violation: found, scenario, isSmall, comesAgain: true, trace }
+  }
+  return once
+}
+
+const sizeOf = ({ faults, seed, steps }: Scenario) => ({ seed, drawnSteps: steps.length, drawnFaults: faults.length })
+
+/** The check that needs two runs: the same seed gives the same course of events. */
+const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options: PlayOptions): Failure | undefined => {
+  const second = play(scenario, workload, options)
+  if (second.fingerprint === first.fingerprint) return undefined
+  // The second play may say what the fault is, where the first found none.
+  const { checker, message } = second.violation ?? {
+    checker: "the same seed gives the same trace",
+    message: `it came out as ${first.fingerprint} and as ${second.fingerprint}`
+  }
+  const violation = { checker, message, at: second.violation?.at ?? 0 }
+  return { ...sizeOf(scenario), violation, scenario, isSmall: false, comesAgain: false, trace: [] }
+}
+
+const notAgain =
+  "It does not come in each play of this seed: a rule keeps something beside its state, such as a variable of its module. The scenario is not shrunk."
+
+/** Lines of a trace that are shown at most. */
+const shownLines = 200
+
+/**
+ * A failure as a person reads it: what was found, the trace, the scenario.
+ *
+ * @example
+ * ```ts
+ * import { campaign, describeFailure, type Workload } from "sluice/simulation"
+ *
+ * export const report = (workload: Workload) => {
+ *   const { failure } = campaign(workload, { seed: 1, seeds: 200 })
+ *   return failure === undefined ? "nothing found" : describeFailure(failure)
+ * }
+ * ```
+ */
+export const describeFailure = (failure: Failure): string => {
+  const { comesAgain, drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
+  const left = trace.length - shownLines
+  const found = [`seed ${seed}: ${violation.checker}`, `  ${violation.message}`]
+  if (!comesAgain) return [...found, notAgain, "", toJson(scenario).trimEnd()].join("\n")
+  return [
+    ...found,
+    `shrunk from ${drawnSteps} steps and ${drawnFaults} faults to ${scenario.steps.length} and ${scenario.faults.length}${isSmall ? "" : ", and not further for want of time"}:`,
+    "",
+    ...(left > 0 ? [`  … ${left} earlier lines`] : []),
+    ...trace.slice(-shownLines),
+    "",
+    toJson(scenario).trimEnd()
+  ].join("\n")
+}

@@ -1,0 +1,124 @@
+/**
+ * Commands at times that matter, and very many of them: what a simulation of rules that nobody knows yet tries. The times are those that stand in the
+ * actors' own states, and the beginnings of hours, days and months. Needs no service.
+ */
+
+import { epochMillis } from "../kernel/World.ts"
+import type { Step } from "./Scenario.ts"
+import type { Simulation } from "./Simulation.ts"
+import type { ActorHistory } from "./Truth.ts"
+
+const minuteMillis = 60_000
+const hourMillis = 60 * minuteMillis
+const dayMillis = 24 * hourMillis
+
+/** Usual lengths of windows, deadlines and pauses. */
+export const usualAfter: ReadonlyArray<number> = [
+  0,
+  1_000,
+  minuteMillis,
+  15 * minuteMillis,
+  hourMillis,
+  dayMillis,
+  7 * dayMillis,
+  30 * dayMillis
+]
+
+/** How far a number may be from the simulation's time to count as one, milliseconds: 30 years. */
+const nearMillis = 30 * 365 * dayMillis
+
+/** Within this time an engine notices that its clock was set forth, milliseconds. */
+const noticedMillis = 62_000
+
+/** The last millisecond passes in such steps, and there are so many of them at most. */
+const lastStepMillis = 0.25
+const lastSteps = 8
+
+/** Commands of a flood that are asked at once, and how long after them the next ones come, milliseconds. */
+const floodedAtOnce = 32
+const floodPauseMillis = 5
+
+const isNear = (millis: number): boolean => Math.abs(millis - epochMillis) <= nearMillis
+
+/** A text that is a point in time, as JSON has dates. */
+const isDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
+
+const millisOf = (value: unknown): number | undefined => {
+  const millis = typeof value === "string" && isDate.test(value) ? Date.parse(value) : value
+  if (typeof millis !== "number" || !Number.isFinite(millis)) return undefined
+  if (isNear(millis)) return Math.ceil(millis)
+  // Some keep seconds.
+  return isNear(millis * 1_000) ? Math.ceil(millis * 1_000) : undefined
+}
+
+const collect = (value: unknown, into: Set<number>): void => {
+  const millis = millisOf(value)
+  if (millis !== undefined) into.add(millis)
+  else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) collect(part, into)
+}
+
+/** The times in an actor's state, the latest first. */
+const timesOf = ({ actor, moments }: ActorHistory): ReadonlyArray<number> => {
+  const last = moments[moments.length - 1]!
+  const times = new Set<number>()
+  collect(JSON.parse(last.json), times)
+  const wakeAt = actor.options.wakeAt?.(last.state)
+  if (wakeAt !== undefined && Number.isFinite(wakeAt)) times.add(wakeAt)
+  return [...times].sort((left, right) => right - left)
+}
+
+/** The beginnings of the next hour, day and month. */
+const beginnings = (now: number): readonly [number, number, number] => {
+  const date = new Date(now)
+  return [
+    (Math.floor(now / hourMillis) + 1) * hourMillis,
+    (Math.floor(now / dayMillis) + 1) * dayMillis,
+    Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
+  ]
+}
+
+/** The time that a number stands for. It stays that one when earlier times leave the state, as they do while a scenario is made small. */
+const timeOf = (history: ActorHistory, number: number, now: number): number => {
+  const next = beginnings(now)
+  return timesOf(history)[number] ?? next[number % next.length]!
+}
+
+/** Lets time pass until the wall clock of the newest process shows this time. */
+const passUntil = (simulation: Simulation, time: number): void => {
+  const { world } = simulation
+  const wall = () => simulation.newest()?.process.wallMillis() ?? epochMillis + world.now + world.leapt
+  const ahead = time - wall()
+  if (ahead <= 0) return
+  simulation.marks.reach("rule, a time that matters")
+  if (ahead > noticedMillis) {
+    world.leapt += ahead - noticedMillis
+    simulation.marks.reach("rule, time has jumped")
+  }
+  world.advance(Math.max(0, Math.min(ahead, noticedMillis) - 1))
+  // To the millisecond, unless the clock stands still or another process has begun meanwhile.
+  for (let step = 0; step < lastSteps && wall() < time && !world.isOver; step++) world.advance(lastStepMillis)
+}
+
+/** Asks a command at a time that matters. */
+export const meet = (simulation: Simulation, step: Extract<Step, { readonly _tag: "Meet" }>): void => {
+  const { actor: kind, afterMillis, command, edgeMillis, key, organization, time } = step
+  const now = simulation.newest()?.process.wallMillis()
+  if (now !== undefined) {
+    const history = simulation.truth.history({ organization, kind, key })
+    passUntil(simulation, timeOf(history, time, now) + afterMillis + edgeMillis)
+  }
+  simulation.ask(simulation.begin(step, command))
+}
+
+/** Asks the commands of a flood, some at a time. */
+export const flood = (
+  simulation: Simulation,
+  step: Step & { readonly _tag: "Flood" },
+  commands: ReadonlyArray<unknown>
+): void => {
+  for (let from = 0; from < step.count && simulation.violations.length === 0; from += floodedAtOnce) {
+    const end = Math.min(step.count, from + floodedAtOnce)
+    for (let at = from; at < end; at++) simulation.ask(simulation.begin(step, commands[at % commands.length]))
+    simulation.world.advance(floodPauseMillis)
+  }
+}

@@ -1,0 +1,383 @@
+/**
+ * Draws scenarios. Fault rates are drawn per seed, and few kinds of faults intensively rather than all lightly: a scenario is about something
+ * (TigerBeetle's VOPR, FoundationDB's swarms). Commands are drawn by effect's Arbitrary from their schemas.
+ */
+import { Arbitrary, Effect, Schema } from "effect"
+import { Prng } from "../kernel/Prng.ts"
+import {
+  type Fault,
+  type Operation,
+  operations,
+  type Scenario,
+  type Step,
+  type Topology,
+  type Which
+} from "./Scenario.ts"
+import type { CommandSource, Workload } from "./Workload.ts"
+
+/** Steps of a scenario unless told otherwise. See {@link generate}. */
+export const defaultSteps = 100
+
+/** Faults are planned among this many first operations of a kind. */
+const plannedOperations = 160
+
+/** Largest seed. */
+const maximumSeed = 1_000_000_000
+
+/** How many scenarios of rules have a flood of commands, and commands of each: a fact of 24 bytes for each fills a state. */
+const floodChance = 0.1
+const floodCommands = 3_000
+
+/** The latest times of a state are met most often. */
+const metTimes = [0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 9, 12, 20]
+
+/** Different commands of a flood. */
+const drawnOfFlood = 256
+
+type StepTag = Step["_tag"]
+
+/** The weights of the usual steps. */
+const usual: Partial<Record<StepTag, number>> = {
+  Command: 60,
+  Repeat: 3,
+  Burst: 4,
+  Once: 4,
+  Look: 8,
+  Prefetch: 4,
+  AskLane: 8,
+  Signal: 8,
+  Advance: 12
+}
+
+/** What a scenario can be about, each with the weights of its steps. */
+const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
+  { Crash: 5 },
+  { Crash: 2, SecondOwner: 3 },
+  { Pause: 4, Resume: 2, SecondOwner: 4, Look: 10, AskLane: 6 },
+  { Suspend: 4, Resume: 3, SecondOwner: 4, Look: 10, AskLane: 6 },
+  { SecondOwner: 5, Crash: 2 },
+  { Restart: 4 },
+  { ClockJump: 4, ClockStop: 2, ClockGo: 2, Crash: 1 },
+  { Outage: 8 },
+  { Checkpoint: 8, Purge: 2, Crash: 2 },
+  { Checkpoint: 3, LoseTail: 4, Heal: 2 },
+  { Checkpoint: 2, CorruptFrame: 4, Heal: 2 },
+  { AskLane: 30, Advance: 6 },
+  { Signal: 30, Crash: 2 },
+  { Burst: 8 },
+  { Once: 40, Repeat: 12, Crash: 2, Checkpoint: 2 },
+  { Once: 40, Repeat: 12, SecondOwner: 3, ClockJump: 2 }
+]
+
+/**
+ * Draws a scenario from a seed. The same seed and workload give the same one.
+ *
+ * @example
+ * ```ts
+ * import { generate, type Workload } from "sluice/simulation"
+ *
+ * // 20 steps, the same ones each time.
+ * export const seventh = (workload: Workload) => generate(workload, 7, 20)
+ * ```
+ */
+export const generate = (workload: Workload, seed: number, stepCount = defaultSteps): Scenario => {
+  const draw = new Prng(seed, "scenario")
+  const weights: Partial<Record<StepTag, number>> = { ...usual }
+  if (workload.lanes.length === 0) delete weights.AskLane
+  if (Object.keys(workload.signals).length === 0) delete weights.Signal
+  if (workload.onceCommands === undefined) delete weights.Once
+  if (workload.isWithoutRepeats === true) delete weights.Repeat
+  if (workload.follows !== undefined) weights.Follow = 6
+  if (workload.leaps !== undefined) weights.Leap = 10
+  if (workload.meetings !== undefined) weights.Meet = 30
+  const hasLane = weights.AskLane !== undefined
+  const hasOnce = weights.Once !== undefined
+  const hasSignals = weights.Signal !== undefined
+  const chosen = draw.chance(0.1) ? [] : [draw.pick(themes), ...(draw.chance(0.4) ? [draw.pick(themes)] : [])]
+  for (const theme of chosen) {
+    for (const [tag, weight] of Object.entries(theme) as ReadonlyArray<[StepTag, number]>) {
+      if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals) || (tag === "Once" && !hasOnce)) continue
+      if (tag === "Repeat" && workload.isWithoutRepeats === true) continue
+      weights[tag] = (weights[tag] ?? 0) + weight
+    }
+  }
+  const commands = new CommandDraw(workload, seed)
+  const steps: Array<Step> = []
+  for (let index = 0; index < stepCount; index++) steps.push(drawStep(draw, weights, workload, commands))
+  if (workload.meetings?.floods === true && draw.chance(floodChance)) {
+    const source = commands.source()
+    const flood: Step = { _tag: "Flood", ...commands.target(source), draw: seed % 1_000_000, count: floodCommands }
+    steps.splice(draw.int(0, steps.length), 0, flood)
+  }
+  return {
+    seed,
+    workload: workload.name,
+    topology: roomy(drawTopology(draw), workload),
+    faults: drawFaults(draw),
+    steps
+  }
+}
+
+/**
+ * Scenarios as an Arbitrary, for whoever wants to combine them.
+ *
+ * @example
+ * ```ts
+ * import { scenarios, type Workload } from "sluice/simulation"
+ *
+ * // An arbitrary for a property test of your own.
+ * export const drawn = (workload: Workload) => scenarios(workload)
+ * ```
+ */
+export const scenarios = (workload: Workload): Arbitrary.Arbitrary<Scenario> =>
+  Arbitrary.map(
+    Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maximumSeed }))),
+    (seed: number) => generate(workload, seed)
+  )
+
+/** Commands of one scenario, drawn in batches. */
+class CommandDraw {
+  private readonly draw: Prng
+  private readonly workload: Workload
+  private readonly drawn = new Map<CommandSource, Array<unknown>>()
+  private number = 0
+  private readonly seed: number
+  private readonly sources: ReadonlyArray<CommandSource>
+  /** By the source's index. */
+  private readonly weights: Readonly<Record<string, number>>
+
+  constructor(workload: Workload, seed: number) {
+    this.workload = workload
+    this.seed = seed
+    this.draw = new Prng(seed, "commands")
+    this.sources = workload.commands
+    this.weights = Object.fromEntries(this.sources.map((source, at) => [String(at), source.weight]))
+  }
+
+  source(): CommandSource {
+    return this.sources[Number(this.draw.weighted(this.weights))]!
+  }
+
+  onceSource(): CommandSource {
+    const sources = this.workload.onceCommands!
+    return sources[
+      Number(this.draw.weighted(Object.fromEntries(sources.map(({ weight }, at) => [String(at), weight]))))
+    ]!
+  }
+
+  next(source: CommandSource): unknown {
+    let values = this.drawn.get(source)
+    if (values === undefined || values.length === 0) {
+      values = [...sample(source.arbitrary, `${this.seed}/${this.indexOf(source)}/${this.number}`, 12)]
+      this.drawn.set(source, values)
+    }
+    const value = values.pop()
+    const number = this.number++
+    return encode(source, source.finish === undefined ? value : source.finish(value, number))
+  }
+
+  private indexOf(source: CommandSource): number {
+    const index = this.sources.indexOf(source)
+    return index === -1 ? this.sources.length + this.workload.onceCommands!.indexOf(source) : index
+  }
+
+  target(source: CommandSource) {
+    return {
+      organization: this.draw.pick(this.workload.organizations),
+      actor: source.actor.kind,
+      key: source.keyOf?.(this.number) ?? this.draw.pick(source.keys ?? this.workload.keys)
+    }
+  }
+}
+
+const sample = (arbitrary: Arbitrary.Arbitrary<unknown>, seed: string, count: number): ReadonlyArray<unknown> =>
+  Effect.runSync(Effect.orDie(Arbitrary.sampleEffect(arbitrary, { seed, count })))
+
+const encoders = new WeakMap<object, (value: unknown) => unknown>()
+
+const encode = (source: CommandSource, value: unknown): unknown => {
+  const schema = source.actor.options.command
+  let encoder = encoders.get(schema)
+  if (encoder === undefined) {
+    encoder = Schema.encodeUnknownSync(Schema.toCodecJson(schema))
+    encoders.set(schema, encoder)
+  }
+  return encoder(value)
+}
+
+/** The commands of a flood, which come again and again where it asks for more. */
+export const floodOf = (
+  workload: Workload,
+  { actor, count, draw }: Step & { readonly _tag: "Flood" }
+): ReadonlyArray<unknown> => {
+  const source = workload.commands.find((known) => known.actor.kind === actor)
+  if (source === undefined) return []
+  const drawn = sample(source.arbitrary, `flood/${draw}`, Math.min(count, drawnOfFlood))
+  return drawn.map((value, number) =>
+    encode(source, source.finish === undefined ? value : source.finish(value, number))
+  )
+}
+
+const which = (draw: Prng): Which => (draw.chance(0.3) ? "older" : "newest")
+
+/** A command under one of few keys, so that keys are used again, in time and too late. */
+const drawOnce = (draw: Prng, commands: CommandDraw): Step => {
+  const source = commands.onceSource()
+  const windowMillis = draw.pick([undefined, 1_000, 4_000, 60_000])
+  return {
+    _tag: "Once",
+    ...commands.target(source),
+    command: commands.next(source) as Schema.Json,
+    to: which(draw),
+    once: `key ${draw.int(0, 5)}`,
+    ...(windowMillis === undefined ? {} : { windowMillis })
+  }
+}
+
+const drawFollow = (draw: Prng, workload: Workload): Step => ({
+  _tag: "Follow",
+  organization: draw.pick(workload.organizations),
+  actor: draw.pick(workload.follows ?? []).kind,
+  key: draw.pick(workload.keys),
+  to: which(draw),
+  what: draw.pick(["facts", "facts of all", "states", "keys"] as const)
+})
+
+const drawStep = (
+  draw: Prng,
+  weights: Partial<Record<StepTag, number>>,
+  workload: Workload,
+  commands: CommandDraw
+): Step => {
+  const tag = draw.weighted(weights)
+  switch (tag) {
+    case "Command": {
+      const source = commands.source()
+      const target = commands.target(source)
+      const command = commands.next(source) as Schema.Json
+      return { _tag: tag, ...target, command, to: which(draw), ...(source.isFresh === true ? { fresh: true } : {}) }
+    }
+    case "Prefetch": {
+      const source = commands.source()
+      return { _tag: tag, ...commands.target(source), command: commands.next(source) as Schema.Json, to: which(draw) }
+    }
+    case "Once":
+      return drawOnce(draw, commands)
+    case "Repeat":
+      return { _tag: tag, back: draw.int(0, 20) }
+    case "Burst": {
+      const source = commands.source()
+      const count = draw.pick([2, 3, 5, 18])
+      return {
+        _tag: tag,
+        ...commands.target(source),
+        commands: Array.from({ length: count }, () => commands.next(source) as Schema.Json)
+      }
+    }
+    case "Look":
+      return { _tag: tag, ...commands.target(commands.source()), to: which(draw) }
+    case "Follow":
+      return drawFollow(draw, workload)
+    case "AskLane":
+      return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
+    case "Signal":
+      return { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) }
+    case "Meet": {
+      const source = commands.source()
+      return {
+        _tag: tag,
+        ...commands.target(source),
+        command: commands.next(source) as Schema.Json,
+        time: draw.pick(metTimes),
+        afterMillis: draw.pick(workload.meetings?.after ?? [0]),
+        edgeMillis: draw.pick([-1, 0, 0, 1] as const)
+      }
+    }
+    case "Leap":
+      return { _tag: tag, millis: draw.pick(workload.leaps ?? [0]) }
+    case "Advance":
+      return { _tag: tag, millis: draw.pick([1, 5, 20, 100, 600, 2_500, 6_000, 12_000]) }
+    case "Crash":
+    case "Pause":
+    case "Suspend":
+    case "Checkpoint":
+    case "ClockStop":
+      return { _tag: tag, which: which(draw) }
+    case "SecondOwner":
+      return { _tag: tag, handover: draw.chance(0.6) }
+    case "ClockJump":
+      return {
+        _tag: tag,
+        which: which(draw),
+        millis: draw.pick([-3_600_000, -120_000, -59_000, -2_000, -50, 50, 2_000, 61_000, 3_600_000])
+      }
+    case "Outage":
+      return {
+        _tag: tag,
+        of: draw.pick(["log", "database", "hanging database"] as const),
+        millis: draw.pick([50, 500, 3_000, 9_000, 15_000, 120_000])
+      }
+    case "LoseTail":
+      return { _tag: tag, frames: draw.int(1, 4) }
+    case "CorruptFrame":
+      return { _tag: tag, back: draw.int(0, 4) }
+    default:
+      return { _tag: tag } as Step
+  }
+}
+
+/** A deployment that holds the workload's largest command. */
+const roomy = (topology: Topology, { least }: Workload): Topology =>
+  least === undefined
+    ? topology
+    : {
+        ...topology,
+        maximumActors: Math.max(topology.maximumActors, least.maximumActors),
+        logBytes: Math.max(topology.logBytes, least.logBytes)
+      }
+
+const drawTopology = (draw: Prng): Topology => ({
+  replicas: draw.pick([1, 3] as const),
+  partitions: draw.chance(0.2) ? 2 : 1,
+  disorder: draw.pick([0, 0.05, 0.3, 0.7]),
+  sliceOperations: draw.pick([2048, 2048, 200, 20]),
+  dragMicros: draw.pick([0, 0, 10, 300]),
+  latencyMicros: draw.pick([50, 400, 2_000, 20_000]),
+  logBytes: draw.chance(0.2) ? draw.int(3_000, 16_000) : 64 * 1024 * 1024,
+  oldFrames: draw.chance(0.2) ? draw.int(1, 6) : 0,
+  mailboxCapacity: draw.chance(0.25) ? draw.pick([4, 8, 16]) : 8_192,
+  maximumActors: draw.chance(0.2) ? draw.pick([6, 10]) : 1_000,
+  maximumLaneActors: draw.chance(0.2) ? 1 : 1_000,
+  checkpointFrames: draw.pick([1, 3, 8, 20, 1_000]),
+  checkpointMillis: draw.pick([400, 3_000, 60_000]),
+  idleMillis: draw.pick([300, 2_000, 5_000, 300_000]),
+  feedFrames: draw.pick([1, 4, 64]),
+  concurrentTransactions: draw.pick([1, 2])
+})
+
+/** Faults that end or delay a process must be rare in one scenario, or nothing else would happen. */
+const isHeavy = (kind: string): boolean => kind.startsWith("crash") || kind.startsWith("pause") || kind === "full"
+
+/** Each kind of fault with its operation. */
+const allFaults = (Object.keys(operations) as ReadonlyArray<Operation>).flatMap((operation) =>
+  operations[operation].map((kind): readonly [operation: Operation, kind: string] => [operation, kind])
+)
+const publishFaults = allFaults.filter(([operation]) => operation === "publish")
+const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
+
+const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
+  if (draw.chance(0.12)) return []
+  const kinds = Array.from({ length: draw.int(1, 3) }, () => {
+    // Most faults are at a publish; the other operations are seldom, so a larger share of them fails.
+    const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
+    const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
+    return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }
+  })
+  const faults = new Map<string, Fault>()
+  for (const { kind, operation, rate } of kinds) {
+    for (let nth = 0; nth < plannedOperations; nth++) {
+      if (draw.chance(rate)) faults.set(`${operation} ${nth}`, { operation, nth, kind })
+    }
+  }
+  return [...faults.values()].sort((left, right) => left.nth - right.nth)
+}

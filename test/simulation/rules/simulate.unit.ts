@@ -1,0 +1,223 @@
+/** Simulating a user's actor: oracles, invariants, repeats, and what a report shows. */
+import { describe, expect, it } from "@effect/vitest"
+import { Arbitrary, Effect, Schema } from "effect"
+import * as Actor from "../../../src/engine/Actor.ts"
+import { describeReport, given, type States, simulate } from "../../../src/simulation/index.ts"
+
+const Command = Schema.TaggedStruct("Add", { amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })) })
+
+const tally = (reply: (total: number) => number) =>
+  Actor.make<typeof Command.Type, { readonly amount: number }, { readonly total: number }, number, string>({
+    kind: "tally",
+    command: Command,
+    fact: Schema.Struct({ amount: Schema.Int }),
+    state: Schema.Struct({ total: Schema.Int }),
+    initial: () => ({ total: 0 }),
+    decide: (state, { amount }) =>
+      state.total + amount > 50
+        ? Actor.rejected("full")
+        : Actor.decided({ facts: [{ amount }], reply: reply(state.total + amount) }),
+    evolve: (state, fact) => ({ total: state.total + fact.amount })
+  })
+
+const oracle = {
+  initial: () => 0,
+  step: (total: number, { amount }: typeof Command.Type) =>
+    total + amount > 50 ? { rejection: "full" } : { model: total + amount, reply: total + amount }
+}
+
+describe("simulate", () => {
+  describe("given commands that are no objects", () => {
+    /** Counts how often it was knocked at; each answer is another, so that no two equal commands may be taken for each other. */
+    const doorOf = <Command>(
+      command: Actor.JsonCodec<Command>,
+      reply: (knocks: number) => number
+    ): Actor.Actor<Command, Command, number, number, never> =>
+      Actor.make<Command, Command, number, number>({
+        kind: "door",
+        command,
+        fact: command,
+        state: Schema.Int,
+        initial: () => 0,
+        touches: (asked, self) => (asked === "both" ? [doorOf(command, reply).at(`${self.key}'`)] : []),
+        evolve: (knocks) => knocks + 1,
+        decide: (knocks, asked) => Actor.decided({ facts: [asked], reply: reply(knocks + 1) })
+      })
+    const counted = {
+      initial: () => 0,
+      step: (knocks: number) => ({ model: knocks + 1, reply: knocks + 1 })
+    }
+    const plays = <Command>(command: Actor.JsonCodec<Command>) =>
+      Effect.map(
+        simulate(
+          doorOf(command, (knocks) => knocks),
+          { oracle: counted, seeds: 4, floods: false }
+        ),
+        ({ reach, scenarios }) => [scenarios, reach.warnings]
+      )
+
+    it.effect.each([
+      ["texts", Schema.Literals(["one", "both"])],
+      ["numbers", Schema.Int],
+      ["booleans", Schema.Boolean],
+      ["null", Schema.Null],
+      ["texts, numbers and objects", Schema.Union([Schema.String, Schema.Int, Schema.Struct({ x: Schema.Int })])]
+    ])("that are %s, then they are played like any other", ([, command]) =>
+      Effect.gen(function* () {
+        expect(yield* plays(command as Actor.JsonCodec<unknown>)).toEqual([4, []])
+      })
+    )
+
+    it.effect("and a wrong rule, then it is found and the command is told as it is", () =>
+      Effect.gen(function* () {
+        const wrong = doorOf(Schema.Literals(["knock"]), (knocks) => (knocks > 3 ? knocks + 1 : knocks))
+        const { failure, message } = yield* Effect.flip(simulate(wrong, { oracle: counted, seeds: 8, floods: false }))
+        expect(failure.violation.message).toContain('"knock"')
+        expect(failure.scenario.steps.length).toBeLessThan(10)
+        expect(message).not.toContain("Boxed")
+      })
+    )
+  })
+
+  it.effect("given a rule that is what its oracle says, then it reports scenarios and marks", () =>
+    Effect.gen(function* () {
+      const report = yield* simulate(
+        tally((total) => total),
+        { oracle, seeds: 20, steps: 60 }
+      )
+      expect(report.scenarios).toBe(20)
+      expect(report.marks.get("append, acked")).toBeGreaterThan(0)
+      expect(describeReport(report)).toContain("20 scenarios, nothing found")
+    })
+  )
+
+  it.effect(
+    "given a rule that replies something else from 20 on, then the oracle's sentence and few steps are left",
+    () =>
+      Effect.gen(function* () {
+        const wrong = tally((total) => (total >= 20 ? total + 1 : total))
+        const { failure } = yield* Effect.flip(simulate(wrong, { oracle, seeds: 20 }))
+        expect(failure.violation.checker).toBe("model oracle")
+        expect(failure.violation.message).toContain("the oracle says")
+        expect(failure.scenario.steps.length).toBeLessThan(10)
+      })
+  )
+
+  it.effect("given commands of one's own, then only those are asked", () =>
+    Effect.gen(function* () {
+      const commands = Arbitrary.Constant({ _tag: "Add" as const, amount: 7 })
+      const sevens = { "only sevens": ({ total }: { readonly total: number }) => total % 7 === 0 }
+      const report = yield* simulate(
+        tally((total) => total),
+        { commands, invariants: sevens, seeds: 10 }
+      )
+      expect(report.scenarios).toBe(10)
+    })
+  )
+
+  it.effect("given weights, then commands come so often, and one of weight 0 never", () =>
+    Effect.gen(function* () {
+      const Switch = Schema.Union([
+        Schema.TaggedStruct("On", {}),
+        Schema.TaggedStruct("Off", {}),
+        Schema.TaggedStruct("Break", {})
+      ])
+      const lamp = Actor.make<typeof Switch.Type, string, string>({
+        kind: "lamp",
+        command: Switch,
+        fact: Schema.String,
+        state: Schema.String,
+        initial: () => "",
+        decide: (_state, { _tag }) => Actor.decided({ facts: [_tag] }),
+        evolve: (_state, fact) => fact
+      })
+      const { reach } = yield* simulate(lamp, { weights: { On: 9, Break: 0 }, seeds: 10 })
+      const accepted = Object.fromEntries(reach.commands.map(({ accepted, command }) => [command, accepted]))
+      expect(accepted.On).toBeGreaterThan(3 * accepted.Off!)
+      expect(accepted.Break).toBe(0)
+      expect(reach.warnings).toEqual(["lamp never accepted Break"])
+    })
+  )
+
+  it.effect("given a sentence about all organizations, then it is told of each of them", () =>
+    Effect.gen(function* () {
+      const counted = tally((total) => total)
+      const overall = {
+        "at most one organization has begun": (states: States) =>
+          states.of(counted).filter(({ state }) => state.total > 0).length < 2
+      }
+      const { failure, message } = yield* Effect.flip(simulate(counted, { overall, seeds: 20 }))
+      expect(failure.violation.message).toBe('"at most one organization has begun" does not hold')
+      const organizations = failure.scenario.steps.map((step) => "organization" in step && step.organization)
+      expect(organizations.toSorted()).toEqual(["org_1", "org_2"])
+      // The story shows states before and after.
+      expect(message).toMatch(/org_\d\/tally\/: \{"total":0\} -> \{"total":\d\}/)
+    })
+  )
+
+  it.effect("given commands of others, then they are asked and counted too", () =>
+    Effect.gen(function* () {
+      const other = Actor.make<typeof Command.Type, { readonly amount: number }, number>({
+        kind: "other",
+        command: Command,
+        fact: Schema.Struct({ amount: Schema.Int }),
+        state: Schema.Number,
+        initial: () => 0,
+        decide: (_state, { amount }) => Actor.decided({ facts: [{ amount }] }),
+        evolve: (_state, { amount }) => amount
+      })
+      const { reach } = yield* simulate(
+        tally((total) => total),
+        { others: [other], otherCommands: { other: 1 }, seeds: 5 }
+      )
+      expect(reach.commands.map(({ kind }) => kind)).toEqual(["tally", "other"])
+      expect(reach.warnings).toEqual([])
+    })
+  )
+})
+
+describe("a specification", () => {
+  const counter = (decide: (total: number) => number, evolve = (total: number, amount: number) => total + amount) =>
+    Actor.make<typeof Command.Type, { readonly amount: number }, { total: number }>({
+      kind: "counter",
+      command: Command,
+      fact: Schema.Struct({ amount: Schema.Number }),
+      state: Schema.Struct({ total: Schema.Number }),
+      initial: () => ({ total: 0 }),
+      decide: ({ total }) => Actor.decided({ facts: [{ amount: decide(total) }] }),
+      evolve: ({ total }, { amount }) => ({ total: evolve(total, amount) })
+    })
+  const add = { _tag: "Add" as const, amount: 1 }
+  let asked = 0
+
+  it.each([
+    [
+      "its clock",
+      counter(() => (Date.now() > 0 ? 1 : 2)),
+      "counter.decide is not pure: it reads the clock, by Date.now"
+    ],
+    [
+      "chance",
+      counter(
+        () => 1,
+        (total) => total + Math.floor(Math.random())
+      ),
+      "counter.evolve is not pure: it reads random numbers, by Math.random"
+    ],
+    ["what it was asked before", counter(() => ++asked), "counter.decide is not pure: asked twice"]
+  ])("refuses a rule that goes by %s", (_name, actor, sentence) => {
+    expect(() => given(actor).when(add)).toThrow(sentence)
+    // The machine is as it was.
+    expect(Math.random()).not.toBe(Math.random())
+    expect(Date.name).toBe("Date")
+  })
+
+  it("names what a fold has changed in its state", () => {
+    const changing = Actor.make<typeof Command.Type, { readonly amount: number }, { readonly total: number }>({
+      ...counter(() => 1).options,
+      decide: () => Actor.decided({ facts: [{ amount: 1 }] }),
+      evolve: (state, { amount }) => Object.assign(state, { total: state.total + amount })
+    })
+    expect(() => given(changing, [{ amount: 2 }])).toThrow("without `copy`: total: 0 and 2")
+  })
+})

@@ -1,0 +1,87 @@
+/** The simulations of Sluice's own programs, for `npm run simulate -- --of NAME` (docs/simulation.md). */
+import type { Simulated } from "../../src/cli/simulate.ts"
+import {
+  campaign,
+  describeFailure,
+  explain,
+  fromJson,
+  Marks,
+  play,
+  requiredMarks,
+  type Workload
+} from "../../src/simulation/index.ts"
+import { bank } from "./bank/bank.ts"
+import { followed, requiredFollowerMarks } from "./followers/followed.ts"
+import * as Owners from "./owners/index.ts"
+import { requiredSendMarks, sendAccounts } from "./send/sendAccounts.ts"
+import * as Webhooks from "./webhooks/index.ts"
+
+/** The scenario in a text; undefined when it holds none. */
+const parsed = <Scenario>(parse: (text: string) => Scenario, text: string): Scenario | undefined => {
+  try {
+    return parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const onEngine = (workload: Workload, marks: ReadonlyArray<string>, steps?: number): Simulated => ({
+  requiredMarks: marks,
+  play: (first, seeds) => {
+    const options = steps === undefined ? {} : { steps }
+    const { failure, marks: reached, played } = campaign(workload, { seed: first, seeds, ...options })
+    const finding = failure === undefined ? undefined : { seed: failure.seed, text: describeFailure(failure) }
+    return { played, marks: reached, finding }
+  },
+  replay: (text) => {
+    const scenario = parsed(fromJson, text)
+    if (scenario === undefined || scenario.workload !== workload.name) return undefined
+    const { trace, violation } = play(scenario, workload, { isTraced: true })
+    const failure = violation === undefined ? undefined : explain(workload, scenario)
+    return { trace, finding: failure && describeFailure(failure) }
+  }
+})
+
+/** A kind of simulation with scenarios of its own. */
+interface Kind<Scenario extends { readonly seed: number }> {
+  readonly requiredMarks: ReadonlyArray<string>
+  readonly generate: (seed: number) => Scenario
+  readonly fromJson: (text: string) => Scenario
+  readonly describe: (scenario: Scenario) => string
+  readonly play: (
+    scenario: Scenario,
+    options?: { readonly isTraced?: boolean }
+  ) => { readonly violation: unknown; readonly marks: Marks; readonly trace: ReadonlyArray<string> }
+}
+
+const ofKind = <Scenario extends { readonly seed: number }>(kind: Kind<Scenario>): Simulated => ({
+  requiredMarks: kind.requiredMarks,
+  play: (first, seeds) => {
+    const marks = new Marks()
+    for (let played = 0; played < seeds; played++) {
+      const scenario = kind.generate(first + played)
+      const outcome = kind.play(scenario)
+      marks.add(outcome.marks)
+      if (outcome.violation !== undefined)
+        return { played: played + 1, marks, finding: { seed: scenario.seed, text: kind.describe(scenario) } }
+    }
+    return { played: seeds, marks, finding: undefined }
+  },
+  replay: (text) => {
+    const scenario = parsed(kind.fromJson, text)
+    if (scenario === undefined) return undefined
+    const { trace, violation } = kind.play(scenario, { isTraced: true })
+    return { trace, finding: violation === undefined ? undefined : kind.describe(scenario) }
+  }
+})
+
+/** Steps of an account's scenario: days go by in one. */
+const sendSteps = 60
+
+export const simulations = {
+  engine: onEngine(bank, requiredMarks),
+  send: onEngine(sendAccounts, requiredSendMarks, sendSteps),
+  webhooks: ofKind(Webhooks),
+  followers: onEngine(followed, requiredFollowerMarks),
+  owners: ofKind(Owners)
+} as const satisfies Readonly<Record<string, Simulated>>

@@ -1,0 +1,306 @@
+/**
+ * A process of a simulation: the real dispatcher over ports that take time and fail, and the reactor that follows the
+ * log. When it is killed, only the store's data is left.
+ */
+import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
+import { OutcomeUnknown, PartitionUnavailable } from "../../../src/engine/errors.ts"
+import type { EventRecord, FactRecord } from "../../../src/engine/records.ts"
+import { eventRetentionMillis } from "../../../src/events/event.ts"
+import { SimulatedProcess } from "../../../src/simulation/kernel/World.ts"
+import { DispatchFeed } from "../../../src/webhooks/delivery/DispatchFeed.ts"
+import { MatchedBatch } from "../../../src/webhooks/delivery/matchEvents.ts"
+import { deliveryIdOf, encodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
+import {
+  DeliveriesUnavailable,
+  type DeliveryOutcome,
+  type DeliveryStore,
+  type EndpointActors,
+  SecretsUnavailable,
+  type SigningSecrets,
+  type TakenDelivery
+} from "../../../src/webhooks/delivery/ports.ts"
+import { defaultSchedule } from "../../../src/webhooks/delivery/schedule.ts"
+import {
+  defaultSettings,
+  leaseOf,
+  make,
+  type WebhookDispatcher
+} from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
+import { dispositionOf, type EndpointFact, type EndpointReply, statusOf } from "../../../src/webhooks/endpoint/model.ts"
+import { deliveryMark } from "./Network.ts"
+import type { Operation } from "./WebhooksScenario.ts"
+import { now, type Simulation, secretOf } from "./WebhooksSimulation.ts"
+
+/** Records of each organization that the reactor takes at a time. */
+const batchRecords = 8
+
+/** How late a slow operation is. */
+const slowMillis = 1_500
+
+/** The longest wait that a receiver can ask for in a simulation. */
+export const maximumRetryAfterMillis = 5_000
+
+export class SimulatedDispatcher {
+  readonly process: SimulatedProcess
+  dispatcher: WebhookDispatcher["Service"] | undefined
+  private readonly simulation: Simulation
+  private readonly feed = now(Effect.scoped(Effect.provide(Effect.service(DispatchFeed), DispatchFeed.layer)))
+  private readonly scope = Scope.makeUnsafe()
+  private readonly services: Context.Context<Scope.Scope>
+  private isFollowing = false
+  /** When the last question reaches the actors. */
+  private askedAt = 0
+
+  constructor(simulation: Simulation, number: number) {
+    this.simulation = simulation
+    const logger = Logger.make<unknown, void>(({ message }) => {
+      const text = Array.isArray(message) ? String(message[0]) : String(message)
+      simulation.trace(() => `  p${number}: ${text}`)
+    })
+    this.process = new SimulatedProcess(simulation.world, number, logger)
+    this.services = Context.add(this.process.services, Scope.Scope, this.scope)
+  }
+
+  start(): void {
+    const simulation = this.simulation
+    const { capacity, delaysMillis, timeoutMillis } = simulation.scenario.topology
+    const made = make(
+      simulation.ports({
+        store: this.store(),
+        sender: { send: (request) => simulation.network.send(this.process, request) },
+        actors: this.actors(),
+        secrets: this.secrets(),
+        feed: this.feed
+      }),
+      {
+        ...defaultSettings,
+        schedule: { ...defaultSchedule, delaysMillis, maximumRetryAfterMillis },
+        timeoutMillis,
+        capacity: { main: capacity, slow: capacity },
+        leaseMillis: leaseOf(timeoutMillis),
+        drainMillis: 1_000
+      }
+    )
+    this.run(made, (exit) => {
+      if (Exit.isFailure(exit)) return simulation.violate("start", String(exit.cause))
+      this.dispatcher = exit.value
+      this.follow()
+    })
+  }
+
+  stop(done: () => void): void {
+    this.run(Scope.close(this.scope, Exit.void), () => {
+      this.process.kill()
+      done()
+    })
+  }
+
+  wake(endpointId: string): void {
+    if (this.dispatcher !== undefined) this.run(this.dispatcher.wake(0, endpointId), () => undefined)
+  }
+
+  /** Makes the reactor look at the log soon. */
+  follow(): void {
+    const simulation = this.simulation
+    if (this.isFollowing || simulation.cursor >= simulation.log.length || this.dispatcher === undefined) return
+    this.isFollowing = true
+    const fault = simulation.isOut ? undefined : simulation.fault("commit")
+    const lag =
+      simulation.latency() +
+      (fault === "late" ? slowMillis : simulation.draw() * simulation.scenario.topology.lagMillis)
+    simulation.world.after(lag, this.process, () => {
+      this.isFollowing = false
+      if (simulation.isOut) {
+        simulation.world.after(200, this.process, () => this.follow())
+        return
+      }
+      this.commit(fault)
+      this.follow()
+    })
+  }
+
+  /** What the reactor gets next. A frame is never split, as in the engine. */
+  private batch(): ReadonlyArray<FactRecord | EventRecord> {
+    const { cursor, log, organizations } = this.simulation
+    let end = Math.min(log.length, cursor + batchRecords * organizations.length)
+    while (end < log.length && log[end]!.sequence === log[end - 1]!.sequence) end++
+    return log.slice(cursor, end)
+  }
+
+  private commit(fault: string | undefined): void {
+    const simulation = this.simulation
+    const records = this.batch()
+    const folded = [...simulation.data.endpoints.values()].filter(({ endpoint }) => endpoint !== null)
+    const listener = this.feed.listener()
+    const batch = new MatchedBatch(folded, fault === "no room" ? undefined : listener, this.process.wallMillis())
+    for (const record of records) {
+      if (record._tag === "Fact") batch.fold(record)
+      else batch.event(record)
+    }
+    simulation.data.put(batch, batch.bodies)
+    for (const { id } of batch.deliveries) simulation.committedAt.set(id, simulation.world.now)
+    for (const { endpoint, endpointId } of batch.changed.values()) {
+      simulation.foldedAt.set(endpointId, simulation.world.now)
+      simulation.trace(() => `  reactor: ${endpointId} is ${endpoint === null ? "deleted" : statusOf(endpoint)}`)
+    }
+    const queued = new Map(batch.queued)
+    for (const record of records) {
+      const fact = record._tag === "Fact" ? (record.fact as EndpointFact) : undefined
+      if (fact?._tag === "ReplayRequested") this.replay(record.key, fact)
+    }
+    simulation.cursor += records.length
+    if (fault === "crash after") simulation.crash("after a commit of the reactor")
+    else listener?.committed({ taken: batch.taken.map(marked), queued, endpoints: batch.endpoints })
+  }
+
+  /** Sends events again, as `Replays.ts` does. */
+  private replay(endpointId: string, fact: Extract<EndpointFact, { readonly _tag: "ReplayRequested" }>): void {
+    const { data, log, wallMillis } = this.simulation
+    const endpoint = data.endpoints.get(endpointId)?.endpoint
+    if (!endpoint) return
+    const pending = new Set(
+      data.deliveries(endpointId).flatMap((one) => (one.status === "pending" ? [one.eventId] : []))
+    )
+    const batch = new MatchedBatch([], undefined, wallMillis)
+    const organizationId = this.simulation.organizationOf(endpointId)
+    for (const record of log) {
+      if (record._tag === "Fact" || record.organization !== organizationId) continue
+      if (record.now < fact.since || record.now >= fact.until) continue
+      const eventId = `evt_${record.id}`
+      const active = { ...endpoint, isActive: true, paused: null }
+      if (pending.has(eventId) || dispositionOf(endpointId, active, record.event) !== "delivered") continue
+      const id = deliveryIdOf(eventId, endpointId, fact.replayId)
+      const delivery = { organizationId, eventId, eventCreatedAt: record.now, origin: "event" } as const
+      batch.bodies.set(eventId, data.bodyOf(eventId) ?? JSON.stringify({ eventId, ...record.event }))
+      batch.deliveries.push({
+        id,
+        organization_id: organizationId,
+        endpoint_id: endpointId,
+        event_id: eventId,
+        event_type: record.event.type,
+        event_created_at: record.now,
+        origin: "event"
+      })
+      batch.jobs.push({
+        id,
+        partition: 0,
+        group: endpointId,
+        lane: jobLanes.retry,
+        dueAt: wallMillis,
+        expiresAt: record.now + eventRetentionMillis,
+        payload: encodePayload(delivery)
+      })
+    }
+    this.simulation.marks.reach("replay")
+    data.put(batch, batch.bodies)
+    this.wake(endpointId)
+  }
+
+  /** Asks the store, with a delay each way. The store goes on even if the process is gone. */
+  private asked<A>(operation: Operation | undefined, question: () => A): Effect.Effect<A, DeliveriesUnavailable> {
+    const simulation = this.simulation
+    const { world } = simulation
+    return Effect.callback<A, DeliveriesUnavailable>((resume) => {
+      const fault = operation === undefined ? undefined : simulation.fault(operation)
+      const failed = Effect.fail(new DeliveriesUnavailable({ message: fault ?? "outage", isTransient: true }))
+      const answer = (effect: Effect.Effect<A, DeliveriesUnavailable>, more = 0) =>
+        world.after(simulation.latency() + more, this.process, () => resume(effect))
+      world.after(simulation.latency(), undefined, () => {
+        if (fault === "crash before" && this.process.alive) return simulation.crash(`before ${operation}`)
+        if (simulation.isOut || fault === "unavailable") return answer(failed)
+        const found = question()
+        if (fault === "crash after" && this.process.alive) return simulation.crash(`after ${operation}`)
+        return fault === "answer lost"
+          ? answer(failed)
+          : answer(Effect.succeed(found), fault === "slow" ? slowMillis : 0)
+      })
+    })
+  }
+
+  private store(): DeliveryStore {
+    const { store } = this.simulation
+    return {
+      due: (...of) => this.asked("due", () => now(store.due(...of))),
+      take: (...of) => this.asked("take", () => now(store.take(...of)).map(marked)),
+      keep: (...of) => this.asked("keep", () => now(store.keep(...of))),
+      record: (outcomes, at) => this.asked("record", () => this.record(outcomes, at)),
+      expire: (...of) => this.asked("expire", () => now(store.expire(...of))),
+      endpoints: (...of) => this.asked("endpoints", () => now(store.endpoints(...of))),
+      deleted: (...of) => this.asked("deleted", () => now(store.deleted(...of))),
+      cancel: (...of) => this.asked("cancel", () => now(store.cancel(...of))),
+      backlog: (...of) => this.asked(undefined, () => now(store.backlog(...of))),
+      pausedEndpoints: (...of) => this.asked(undefined, () => now(store.pausedEndpoints(...of)))
+    }
+  }
+
+  private record(outcomes: ReadonlyArray<DeliveryOutcome>, at: number): ReadonlySet<string> {
+    const simulation = this.simulation
+    const countOf = ({ delivery: { id } }: DeliveryOutcome) => simulation.data.delivery(id)?.attemptCount
+    const before = outcomes.map(countOf)
+    const counted = now(simulation.store.record(outcomes, at))
+    for (const [index, outcome] of outcomes.entries()) {
+      // The outcome comes again because the answer was lost, and changes nothing.
+      const isRepeated = outcome.result._tag === "Again" && countOf(outcome) === before[index]
+      if (counted.has(outcome.delivery.id) && !isRepeated) simulation.recorded(outcome)
+    }
+    return counted
+  }
+
+  private actors(): EndpointActors {
+    const simulation = this.simulation
+    const { world } = simulation
+    return {
+      partitions: Effect.succeed([0]),
+      tell: ({ endpointId }, command) =>
+        Effect.callback<EndpointReply, PartitionUnavailable | OutcomeUnknown>((resume) => {
+          const fault = simulation.fault("tell")
+          const answer = (effect: Effect.Effect<EndpointReply, PartitionUnavailable | OutcomeUnknown>, more = 0) =>
+            world.after(simulation.latency() + more, this.process, () => resume(effect))
+          // A mailbox keeps the order.
+          this.askedAt = Math.max(this.askedAt, world.now + simulation.latency())
+          world.after(this.askedAt - world.now, undefined, () => {
+            if (fault === "unavailable")
+              return answer(
+                Effect.fail(new PartitionUnavailable({ partition: 0, reason: fault, retryAfterMillis: 10 }))
+              )
+            const decided = simulation.ask(endpointId, command)
+            if (fault === "crash after" && this.process.alive) return simulation.crash("after the actor was told")
+            if (fault === "outcome unknown") return answer(Effect.fail(new OutcomeUnknown({ partition: 0 })))
+            const reply = Result.isSuccess(decided)
+              ? decided.success.reply
+              : { endpoint: simulation.endpoints.get(endpointId) ?? null }
+            return answer(Effect.succeed(reply), fault === "late" ? slowMillis : 0)
+          })
+        })
+    }
+  }
+
+  private secrets(): SigningSecrets["Service"] {
+    const simulation = this.simulation
+    return {
+      open: (ids) =>
+        Effect.mapError(
+          this.asked(
+            "secrets",
+            () => new Map(ids.flatMap((id) => (simulation.secrets.has(id) ? [[id, secretOf(id)] as const] : [])))
+          ),
+          ({ message }) => new SecretsUnavailable({ message })
+        ),
+      forget: () => Effect.void
+    }
+  }
+
+  private run<A, E>(effect: Effect.Effect<A, E, Scope.Scope>, done: (exit: Exit.Exit<A, E>) => void): void {
+    this.simulation.world.ready(this.process, () => {
+      Effect.runForkWith(this.services)(effect).addObserver((exit) => {
+        if (this.process.alive) done(exit)
+      })
+    })
+  }
+}
+
+/** Marks the body with its delivery's id. */
+const marked = (delivery: TakenDelivery): TakenDelivery => ({
+  ...delivery,
+  body: `${delivery.body}${deliveryMark}${delivery.id}`
+})

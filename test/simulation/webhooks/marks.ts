@@ -1,0 +1,16 @@
+/** What a campaign over webhook deliveries must have reached for its silence to mean something. */
+import { operations } from "./WebhooksScenario.ts"
+
+export const requiredMarks: ReadonlyArray<string> = [
+  ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `${operation}: ${kind}`)),
+  "crash",
+  "restart",
+  "retry",
+  "replay",
+  "clock stopped",
+  "a well endpoint among others",
+  "a well endpoint among others, tested",
+  "a well endpoint beside one with a rate",
+  "a rate is used up",
+  "an endpoint with a rate, in time"
+]
