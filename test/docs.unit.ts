@@ -32,7 +32,15 @@ const placesOf = (text: string): ReadonlySet<string> => {
   return places
 }
 
-const places = new Map(documents.map((file) => [file, placesOf(read(file))]))
+/** The files of a document: its own, and those of the folder of its name, among which its sections are shared out. */
+const filesOf = (document: string): ReadonlyArray<string> =>
+  documents.filter((file) => file === document || file.startsWith(`${document.slice(0, -".md".length)}/`))
+
+/** The document that a file is a part of. */
+const documentOf = (file: string): string =>
+  documents.find((document) => document !== file && filesOf(document).includes(file)) ?? file
+
+const places = new Map(documents.map((file) => [file, placesOf(filesOf(file).map(read).join("\n"))]))
 
 /** The text of a source on one line, so that a citation may be wrapped. */
 const unwrapped = (source: string): string => source.replace(/\n\s*(?:\*(?!\/)|\/\/) ?/g, " ").replace(/ {2,}/g, " ")
@@ -91,14 +99,14 @@ const deadLinks = (file: string, text: string): ReadonlyArray<string> => {
     }
   )
   const elsewhere = [
-    ...prose.matchAll(new RegExp(String.raw`\]\(([\w-]+\.md)\), (rules? \d+|${list(number)})`, "g"))
+    ...prose.matchAll(new RegExp(String.raw`\]\(([\w./-]+\.md)\), (rules? \d+|${list(number)})`, "g"))
   ].flatMap(([, path, named]) => {
     const known = places.get(join(dirname(file), path!))
     return placesNamed(named)
       .filter((place) => known?.has(place) !== true)
       .map((place) => `${path}, ${place}`)
   })
-  const own = placesOf(text)
+  const own = places.get(documentOf(file)) ?? placesOf(text)
   const here = [...prose.matchAll(/\((\d\.\d(?:, \d\.\d)*)\)/g)]
     .flatMap(([, named]) => placesNamed(named))
     .filter((place) => !own.has(place))
@@ -176,6 +184,19 @@ describe("comments", () => {
 describe("documents", () => {
   it.each(["README.md", ...documents])("%s: its links and references lead somewhere", (file) => {
     expect(deadLinks(file, read(file))).toEqual([])
+  })
+
+  it("list every section that is in a file of their folder", () => {
+    const parts = documents.filter((file) => documentOf(file) !== file)
+    expect(parts).toContain("docs/platform/send.md")
+    const unlisted = parts.flatMap((file) => {
+      const document = documentOf(file)
+      const listed = read(document)
+      return [...read(file).matchAll(/^##+ (\d.*)$/gm)]
+        .map(([, title]) => `(${file.slice(dirname(document).length + 1)}#${slugOf(title!)})`)
+        .filter((link) => !listed.includes(link))
+    })
+    expect(unlisted).toEqual([])
   })
 
   it("are checked for dead links and references", () => {

@@ -9,8 +9,18 @@ import { type ESTree, parseSync, Visitor } from "rolldown/utils"
 const promising = ["platform", "directory", "send"]
 const documents = [...promising, "handoff"]
 
+const docs = new URL("../docs/", import.meta.url)
+const names = readdirSync(docs, { recursive: true, encoding: "utf8" })
+
+/** The text of a document: its file, and those of the folder of its name. */
+const textOf = (document: string): string =>
+  names
+    .filter((name) => name === `${document}.md` || (name.startsWith(`${document}/`) && name.endsWith(".md")))
+    .map((name) => readFileSync(new URL(name, docs), "utf8"))
+    .join("\n")
+
 const sections = documents.flatMap((document) => {
-  const text = readFileSync(new URL(`../docs/${document}.md`, import.meta.url), "utf8")
+  const text = textOf(document)
   return [...text.matchAll(/^##+ (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => `${document} ${number}`)
 })
 

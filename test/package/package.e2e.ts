@@ -6,7 +6,7 @@
 import { execFile, spawn } from "node:child_process"
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { basename, dirname, join } from "node:path"
+import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -144,13 +144,13 @@ describe("the packed package", () => {
       })
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
-    const guides = (await readdir(join(root, "docs"))).filter((file) => file.endsWith(".md"))
+    const guides = (await readdir(join(root, "docs"), { recursive: true })).filter((file) => file.endsWith(".md"))
     for (const document of ["README.md", ...guides.map((file) => join("docs", file))]) {
       const found = programsOf(await readFile(join(root, document), "utf8"))
-      const folder = document === "docs/README.md" ? "documents" : basename(document, ".md")
+      const folder = document === "docs/README.md" ? "documents" : document.slice(0, -3).replace(/^docs\//, "")
       // One program would hide another one of the same name.
       expect(new Set(found.map(([file]) => file)).size, document).toBe(found.length)
-      if (found.length > 0) await mkdir(join(project, folder))
+      if (found.length > 0) await mkdir(join(project, folder), { recursive: true })
       for (const [file, text] of found) await writeFile(join(project, folder, file), text)
       programs.push(...found.map(([file]) => join(folder, file)))
     }

@@ -1,4 +1,4 @@
-/** The examples of emails, senders, suppressions and accounts in docs/platform.md: each command runs, and its answer has the fields of the one beside it. */
+/** The examples of emails, senders, suppressions and accounts in docs/platform/send.md: each command runs, and its answer has the fields of the one beside it. */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { promisify } from "node:util"
@@ -8,7 +8,7 @@ import { useSendPlatform } from "./sendersPlatform.ts"
 
 const platform = useSendPlatform()
 
-const text = readFileSync(new URL("../../../docs/platform.md", import.meta.url), "utf8")
+const text = readFileSync(new URL("../../../docs/platform/send.md", import.meta.url), "utf8")
 
 /** Commands and the answers beside them, in order. */
 const examples = [...text.matchAll(/^### 9\.(?:1[01]|1[3456]) [\s\S]*?(?=^### |^## |$(?![\s\S]))/gm)].flatMap(

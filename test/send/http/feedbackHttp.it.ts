@@ -164,8 +164,8 @@ describe("feedback while it cannot be counted", () => {
 
 describe("the documented example", () => {
   it("runs as it stands, for an email of one's own", async () => {
-    const text = readFileSync(new URL("../../../docs/platform.md", import.meta.url), "utf8")
-    const section = /^### 9\.17 [\s\S]*?(?=^## )/m.exec(text)![0]
+    const text = readFileSync(new URL("../../../docs/platform/send.md", import.meta.url), "utf8")
+    const section = /^### 9\.17 [\s\S]*/m.exec(text)![0]
     const [, command, answer] = /```sh\n(curl [\s\S]*?)```\n\n```json\n([\s\S]*?)```/.exec(section)!
     const account = await platform().account()
     const sender = { organization: account.organization, key: senderKey("live", "demo.test") }
