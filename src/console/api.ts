@@ -1,6 +1,7 @@
 /**
- * Requests to the API that the console was loaded from. Paths, parameters and answers have the types of the API's own description; nothing of it is in the bundle. Every request has a
- * deadline, and the header without which the session's cookie does not count.
+ * Sends requests to the API that the console was loaded from. Paths, parameters and answers have the types of the API's
+ * own description, which is not part of the bundle. Every request has a deadline, and the header that the session's
+ * cookie needs.
  */
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { AdminApi } from "../admin/adminApi.ts"

@@ -1,4 +1,4 @@
-/** The frame of every view: who is signed in, where to go, and what is shown. */
+/** Renders the frame of every view: the signed-in account, the navigation and the present view. */
 import { useSignal } from "@preact/signals"
 import type { ComponentType } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"

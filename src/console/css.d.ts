@@ -1,2 +1,2 @@
-/** Styles are part of the bundle; they give the program nothing. */
+/** Declares imports of styles: they are part of the bundle, and give the program no value. */
 declare module "*.css"

@@ -1,4 +1,4 @@
-/** The console's words for how things are: nothing is well that it does not know. Pure. */
+/** Chooses the console's words for a state: it says that all is well only if it knows so. Pure. */
 
 /** A part of what is asked, as far as it is there. One that nobody may ask for is neither loading nor in error. */
 export interface Source {

@@ -1,6 +1,6 @@
 /**
- * Events as they come, over one connection for the whole page. `EventSource` cannot send the header that the session's cookie needs, so the stream is read by `fetch`. It connects again
- * by itself and goes on behind the last event that it saw.
+ * Follows new events, over one connection for the whole page. `EventSource` cannot send the header that the session's
+ * cookie needs, so `fetch` reads the stream. It reconnects by itself and continues after the last event that it saw.
  */
 import { signal } from "@preact/signals"
 import { consoleHeaders } from "./api.ts"

@@ -1,4 +1,7 @@
-/** The console: signs in, then shows the views of an organization, or of the operator on the admin listener. A program for browsers; it imports types of the API alone. */
+/**
+ * Starts the console: it signs in, then shows the views of an organization, or of the operator on the admin listener.
+ * It is a program for browsers and imports only types of the API.
+ */
 import { render } from "preact"
 import { App } from "./app.tsx"
 import { isOperatorConsole } from "./session.ts"

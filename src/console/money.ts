@@ -1,4 +1,7 @@
-/** Amounts of money as the console shows them. Pure. A program for browsers imports nothing of the platform, so the table of `src/billing/money.ts` is here again; a test compares both. */
+/**
+ * Formats amounts of money for the console. Pure. A program for browsers imports nothing of the platform, so it has a
+ * copy of the table of `src/billing/money.ts`; a test compares both.
+ */
 
 /** Digits of the minor unit by ISO 4217, where they are not 2; those of locale data are other ones. */
 const digitsOf: Readonly<Record<string, number>> = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Where the reader is: addresses under `/console`, in the browser's history. */
+/** Reads and changes the present view: addresses under `/console`, in the browser's history. */
 import { signal } from "@preact/signals"
 
 const base = "/console"

@@ -1,4 +1,4 @@
-/** Who is signed in, and how it ended. */
+/** Keeps the signed-in session, and the reason of its end. */
 import { signal } from "@preact/signals"
 import type { Answer } from "./api.ts"
 

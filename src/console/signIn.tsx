@@ -1,4 +1,4 @@
-/** Signing in: with a key, or, on the admin listener, with its credential. */
+/** Signs in: with a key, or, on the admin listener, with its credential. */
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { get, post } from "./api.ts"

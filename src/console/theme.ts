@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, unless the reader has chosen. */
+/** Chooses light or dark: the reader's choice, or else the system's. */
 import { effect, signal } from "@preact/signals"
 
 export type Theme = "system" | "light" | "dark"

@@ -1,4 +1,4 @@
-/** Hooks that load what a view shows: one answer, or a list page by page. A list is never held whole. */
+/** Loads the data of a view by hooks: one answer, or a list page by page. No hook holds a whole list. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { ApiError, wordsOf } from "./api.ts"
 import { onEvent } from "./live.ts"

@@ -1,4 +1,4 @@
-/** Records that a reactor could not process: why, and what to do about them. */
+/** Shows the records that a reactor could not process, with their errors, and the buttons to retry or dismiss them. */
 import { useSignal } from "@preact/signals"
 import { get, post } from "../api.ts"
 import { Chip, Code, Empty, Fault, Head, Link, Loading, Part } from "../ui/basics.tsx"

@@ -1,4 +1,4 @@
-/** An actor: its state and its last facts. */
+/** Shows an actor: its state and its last facts. */
 import { useSignal } from "@preact/signals"
 import { get } from "../api.ts"
 import { search, setSearch } from "../router.ts"

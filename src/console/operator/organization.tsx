@@ -1,4 +1,7 @@
-/** One organization as the operator sees it: its plans, its keys, how far it is trusted to send and why; and the way into its own console. */
+/**
+ * Shows the operator one organization: its plans, its keys, its trust stage with the reasons, and the link into its own
+ * console.
+ */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Loading, Part, Select, Time } from "../ui/basics.tsx"

@@ -1,4 +1,4 @@
-/** Every organization. */
+/** Lists every organization. */
 import { useSignal } from "@preact/signals"
 import { get, post } from "../api.ts"
 import { go } from "../router.ts"

@@ -1,4 +1,4 @@
-/** One partition: its reactors and its last records; and whole frames of its log. */
+/** Shows one partition: its reactors, its last records, and whole frames of its log. */
 import { useSignal } from "@preact/signals"
 import { get } from "../api.ts"
 import { go } from "../router.ts"

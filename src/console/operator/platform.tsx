@@ -1,4 +1,4 @@
-/** How the platform is: what it stands on, and its partitions with their epochs, logs and lags. */
+/** Shows the platform's state: its stores, and its partitions with their epochs, logs and lags. */
 import { type Answer, get } from "../api.ts"
 import { Chip, Empty, Fault, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Table } from "../ui/lists.tsx"

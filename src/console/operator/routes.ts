@@ -1,4 +1,4 @@
-/** The views of the operator's console, on the admin listener. */
+/** Lists the views of the operator's console, on the admin listener. */
 import type { Route } from "../views/routes.ts"
 import { Actors } from "./actors.tsx"
 import { Organization } from "./organization.tsx"

@@ -1,4 +1,4 @@
-/** Small parts that every view is made of. */
+/** Defines the small parts that all views use. */
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren, InputHTMLAttributes } from "preact"
 import { useEffect, useId, useLayoutEffect, useState } from "preact/hooks"

@@ -1,4 +1,4 @@
-/** Counts over time, as columns. The figures stand beside it as a table for whoever cannot see it. */
+/** Draws counts over time as columns. A table beside it has the same figures, for readers who cannot see it. */
 import { useEffect, useRef } from "preact/hooks"
 import type uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"

@@ -1,4 +1,4 @@
-/** Questions to the reader, in the browser's own dialog: it holds the keyboard, and Escape closes it. */
+/** Asks the reader a question in the browser's own dialog: it holds the keyboard, and Escape closes it. */
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef, useState } from "preact/hooks"
 import { useAct } from "../usePages.ts"

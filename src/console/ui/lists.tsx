@@ -1,4 +1,4 @@
-/** Tables of lists, and the pages of them. */
+/** Renders lists as tables with pages. */
 import type { ComponentChildren } from "preact"
 import type { Paged } from "../usePages.ts"
 import { Fault, Loading } from "./basics.tsx"

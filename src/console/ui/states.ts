@@ -1,4 +1,4 @@
-/** What states are called and how they look. */
+/** Defines the names and signs of states. */
 
 export type Tone = "good" | "bad" | "warn" | "idle" | "busy"
 

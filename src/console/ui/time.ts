@@ -1,4 +1,4 @@
-/** Times as people say them. */
+/** Formats times as people say them. */
 import { signal } from "@preact/signals"
 
 /** The present, moved on every few seconds so that what is shown stays true. */

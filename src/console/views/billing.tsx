@@ -1,4 +1,4 @@
-/** What is subscribed, what was used, and what was invoiced. */
+/** Shows the subscription, the usage and the invoices. */
 import { get, post } from "../api.ts"
 import { money } from "../money.ts"
 import { hasScope } from "../session.ts"

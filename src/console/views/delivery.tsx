@@ -1,4 +1,4 @@
-/** One delivery: what was sent, how it was signed, what was answered. */
+/** Shows one delivery: its request, its signature and the answers. */
 import { type Answer, get, post } from "../api.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"

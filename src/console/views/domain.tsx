@@ -1,4 +1,6 @@
-/** One domain: the records that it needs against those that are there, its tier and what leads to the next. */
+/**
+ * Shows one domain: the records that it needs beside those that exist, its tier, and the conditions of the next one.
+ */
 import { type Answer, ask, get, post } from "../api.ts"
 import { go } from "../router.ts"
 import { session } from "../session.ts"

@@ -1,4 +1,4 @@
-/** One email: what happened to it, what the other side answered, and how it looks. */
+/** Shows one email: its history, the answers of the other side, and its content. */
 import { type Answer, get, post } from "../api.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"

@@ -1,4 +1,4 @@
-/** Emails: where each is, why it is held and until when. */
+/** Lists emails with their states, and why and until when they are held. */
 import { type Answer, get } from "../api.ts"
 import { search, setSearch } from "../router.ts"
 import { Chip, Command, Empty, Head, Link, Part, Select, Time } from "../ui/basics.tsx"

@@ -1,4 +1,4 @@
-/** One endpoint: how it is and why, what was sent to it, and what it would get. */
+/** Shows one endpoint: its state with the causes, its deliveries, and the types that it gets. */
 import { useSignal } from "@preact/signals"
 import { ask, get } from "../api.ts"
 import { go } from "../router.ts"

@@ -1,4 +1,4 @@
-/** What somebody does to an endpoint: test it, give it a new secret, send events of the past again. */
+/** Offers the actions on an endpoint: a test, a new secret, a replay of past events. */
 import { useSignal } from "@preact/signals"
 import { post } from "../api.ts"
 import { go } from "../router.ts"

@@ -1,4 +1,4 @@
-/** The endpoints that events are delivered to. */
+/** Lists the webhook endpoints. */
 import { useSignal } from "@preact/signals"
 import { type Answer, get, post } from "../api.ts"
 import { hasScope } from "../session.ts"

@@ -1,4 +1,4 @@
-/** One event: what it says, which decision it comes from, and where it was delivered. */
+/** Shows one event: its payload, the decision that caused it, and its deliveries. */
 import { get } from "../api.ts"
 import { hasScope, hasService } from "../session.ts"
 import { Chip, Command, Copy, Empty, Facts, Fault, Head, Json, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"

@@ -1,4 +1,7 @@
-/** Events as they come, and those of before. Of what comes only the newest are held, and the page is drawn at most some times a second. */
+/**
+ * Shows new events live, and past ones. It holds only the newest of the live ones, and draws the page only a few times
+ * a second.
+ */
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { get } from "../api.ts"

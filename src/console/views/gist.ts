@@ -1,4 +1,4 @@
-/** What an event says in a line. */
+/** Summarizes an event in one line. */
 import type { LiveEvent } from "../live.ts"
 
 const wanted = [

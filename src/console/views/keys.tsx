@@ -1,4 +1,4 @@
-/** The organization's own keys, of the mode that is signed in. */
+/** Lists the organization's own keys, of the mode of the session. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
 import { session } from "../session.ts"

@@ -1,4 +1,4 @@
-/** How things are: what needs somebody, how much happens, and what is let go next. */
+/** Shows the overview: what needs attention, how much happens, and the next releases. */
 import type { ComponentChildren } from "preact"
 import { type Answer, get } from "../api.ts"
 import { type Knowledge, knowledgeOf } from "../knowledge.ts"

@@ -1,4 +1,4 @@
-/** Which types of the catalogue patterns match, before and while they are the endpoint's. */
+/** Shows the types of the catalogue that patterns match, before and after they are saved. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get } from "../api.ts"
 import { hasScope } from "../session.ts"

@@ -1,4 +1,4 @@
-/** The views of an organization's console. */
+/** Lists the views of an organization's console. */
 import type { ComponentType } from "preact"
 import { hasScope, hasService } from "../session.ts"
 import { Billing } from "./billing.tsx"

@@ -1,4 +1,4 @@
-/** Domains and single addresses that emails may be from. */
+/** Lists the domains and single addresses that may send. */
 import { useSignal } from "@preact/signals"
 import { ask, get, post } from "../api.ts"
 import { go } from "../router.ts"

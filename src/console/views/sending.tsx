@@ -1,4 +1,4 @@
-/** How far the account is trusted, what it has used of every limit, and why. */
+/** Shows the account's trust stage with its reasons, and the usage of every limit. */
 import type { ComponentChildren } from "preact"
 import { type Answer, get, post } from "../api.ts"
 import { session } from "../session.ts"

@@ -1,4 +1,4 @@
-/** Addresses that nothing is sent to. */
+/** Lists the addresses to which the account sends nothing. */
 import { useSignal } from "@preact/signals"
 import { ask, get, post } from "../api.ts"
 import { search, setSearch } from "../router.ts"
