@@ -1,4 +1,4 @@
-/** Where `sluice serve` listens, and what it says when an address cannot be had. */
+/** Defines the addresses on which `sluice serve` listens, and the error for an address that it cannot get. */
 import { createServer } from "node:net"
 import { Data, Effect } from "effect"
 import type { Config } from "../config/settings.ts"

@@ -1,7 +1,7 @@
 /**
- * How a command reaches the platform. It takes the platform that `SLUICE_ADMIN_URL` names; else the running one of the
- * data folder, by its admin API; else the database that `DATABASE_URL` names; else the embedded database, started for
- * as long as the command runs.
+ * Connects a command to the platform: the one that `SLUICE_ADMIN_URL` names; else the running one of the data folder,
+ * by its admin API; else the database that `DATABASE_URL` names; else the embedded database, started for as long as the
+ * command runs.
  */
 import { Clock, Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerRemote } from "../admin/AdminClient.ts"

@@ -1,6 +1,6 @@
 /**
- * A command whose output could not be written has failed, whatever it did: a full disk behind `> file` or a reader that has gone must not look like an answer without rows. Node's console
- * passes over such errors.
+ * Fails a command that could not write its output: a full disk behind `> file`, or a reader that has gone, must not
+ * look like an answer without rows. Node's console ignores such errors.
  */
 
 /** Commands that print as long as they run: without a reader there is nothing left for them to do. */

@@ -1,4 +1,7 @@
-/** `sluice cluster status | drain | replicate`: the nodes of a deployment and their partitions (docs/cluster.md). */
+/**
+ * Implements `sluice cluster status | drain | replicate`: the nodes of a deployment and their partitions
+ * (docs/cluster.md).
+ */
 import { Console, Data, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

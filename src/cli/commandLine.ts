@@ -1,4 +1,6 @@
-/** The command line as an effect: `main.ts` runs it as a process, and prints and ends as it says. */
+/**
+ * Defines the command line as an effect; `main.ts` runs it as a process, prints its result and ends with its exit code.
+ */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { type CliError, Command } from "effect/cli"

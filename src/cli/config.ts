@@ -1,4 +1,4 @@
-/** `sluice config`: the effective configuration and where each value comes from, secrets redacted. */
+/** Implements `sluice config`: the effective configuration with the source of each value, secrets redacted. */
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import { describeConfig } from "../config/settings.ts"

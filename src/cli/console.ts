@@ -1,4 +1,7 @@
-/** `sluice console`: an address that opens an organization's console, signed in, once (docs/platform.md, 12.1). */
+/**
+ * Implements `sluice console`: an address that opens an organization's console, signed in, once (docs/platform.md,
+ * 12.1).
+ */
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

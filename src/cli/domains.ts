@@ -1,4 +1,7 @@
-/** `sluice domains verify <domain> --org ID [--unchecked]`: lets a domain send, by its records or on the operator's word (docs/platform.md, 9.13). */
+/**
+ * Implements `sluice domains verify <domain> --org ID [--unchecked]`: verifies a domain by its records or on the
+ * operator's word (docs/platform.md, 9.13).
+ */
 import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

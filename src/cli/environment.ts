@@ -1,4 +1,7 @@
-/** The environment that settings come from: the process's own, unless a program that runs a command within itself gives another one. */
+/**
+ * Provides the environment of the settings: the process's own, or another one from a program that runs a command within
+ * itself.
+ */
 import { Context } from "effect"
 
 export const Environment = Context.Reference<Readonly<Record<string, string | undefined>>>("sluice/cli/Environment", {

@@ -1,4 +1,7 @@
-/** `sluice feedback import <folder>`: takes in bounces and complaints that were collected as files (docs/handoff.md, 6.2). */
+/**
+ * Implements `sluice feedback import <folder>`: imports bounces and complaints collected as files (docs/handoff.md,
+ * 6.2).
+ */
 import { open, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { Console, Data, Effect } from "effect"

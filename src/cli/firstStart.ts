@@ -1,4 +1,7 @@
-/** What a start of the platform does before it listens: it waits for its partitions, and fills what is empty. Says on stderr how it goes. */
+/**
+ * Prepares the platform before it listens: waits for its partitions, and fills empty tables. Reports its progress on
+ * stderr.
+ */
 import { Console, Context, Effect, Stream } from "effect"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { Engine } from "../engine/Engine.ts"

@@ -1,5 +1,6 @@
 /**
- * Unknown variables at a first start (docs/operating.md): some settings are fixed for ever by it, so a misspelt one must not start with its default. Later starts pass over them with a line.
+ * Refuses unknown variables at a first start (docs/operating.md): it fixes some settings for ever, so a misspelt one
+ * must not get its default. Later starts only log them.
  */
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"

@@ -1,4 +1,7 @@
-/** The configuration's flags: every setting has one, shared by all commands, read with the environment and checked at once. */
+/**
+ * Defines the configuration's flags: every setting has one, shared by all commands, and checked together with the
+ * environment.
+ */
 import { Console, Effect, Option } from "effect"
 import { Flag } from "effect/cli"
 import { type Config, type Resolved, resolveConfig, settings } from "../config/settings.ts"

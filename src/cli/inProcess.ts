@@ -1,6 +1,6 @@
 /**
- * Runs a command within the process of another program. Its types hold no Effect: a bundle contains an Effect of its own, and values of
- * another copy are unknown to it.
+ * Runs a command within the process of another program. Its types contain no Effect: a bundle contains an Effect of its
+ * own, which does not know values of another copy.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { format } from "node:util"

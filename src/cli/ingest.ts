@@ -1,6 +1,6 @@
 /**
- * `sluice ingest <file-or-URL>…`: reads published numbering files into the directory of the platform, whichever kind
- * each is. Shows a progress bar on a terminal and plain lines elsewhere, and ends with a summary a file.
+ * Implements `sluice ingest <file-or-URL>…`: reads published numbering files of any kind into the platform's directory.
+ * Shows a progress bar on a terminal and plain lines elsewhere, and ends with a summary for each file.
  */
 import { basename, join, resolve } from "node:path"
 import { Clock, Console, Data, Effect, Stream } from "effect"

@@ -1,4 +1,4 @@
-/** `sluice inspect partition N | org ID | actor KIND ORG [KEY]`: what the running engine knows, readably. */
+/** Implements `sluice inspect partition N | org ID | actor KIND ORG [KEY]`: the running engine's state, readably. */
 import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

@@ -1,4 +1,4 @@
-/** `sluice invoices list | pay | fail`: payments that an operator confirms (docs/platform.md, 11.6). */
+/** Implements `sluice invoices list | pay | fail`: payments that an operator confirms (docs/platform.md, 11.6). */
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

@@ -1,4 +1,4 @@
-/** `sluice keys create | list | revoke` (docs/platform.md, 2.3). */
+/** Implements `sluice keys create | list | revoke` (docs/platform.md, 2.3). */
 import { Clock, Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

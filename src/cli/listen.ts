@@ -1,7 +1,7 @@
 /**
- * `sluice listen --forward-to URL`: follows the organization's events and posts each, signed like a delivery, to a
- * local address; for developing a receiver. The signing secret is derived from the key, so it stays the same from run
- * to run. When a connection ends, the command connects again and goes on behind the last event.
+ * Implements `sluice listen --forward-to URL`: follows the organization's events and posts each, signed like a
+ * delivery, to a local address, for developing a receiver. The signing secret is derived from the key, so it stays the
+ * same from run to run. After a lost connection the command reconnects and continues after the last event.
  */
 import { createHash } from "node:crypto"
 import { Clock, Console, Data, Duration, Effect, Option, Redacted, Result, Stream } from "effect"

@@ -1,4 +1,4 @@
-/** The loss of a recovery, as an operator counts it: organizations, emails and minutes. Needs `SqlClient`. */
+/** Counts the loss of a recovery in an operator's terms: organizations, emails and minutes. Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { partitionOf } from "../engine/address.ts"

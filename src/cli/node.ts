@@ -1,6 +1,7 @@
 /**
- * What `sluice serve` does otherwise where nodes share the partitions (docs/cluster.md): another placement under the engine, and a handover before
- * everything else when it stops. The cluster's own code comes in as a module, which one machine does not load.
+ * Adapts `sluice serve` to nodes that share the partitions (docs/cluster.md): another placement under the engine, and a
+ * handover before everything else when it stops. It loads the cluster's own code as a module, so one machine does not
+ * load it.
  */
 import { hostname } from "node:os"
 import { Duration, Effect, Option, type Redacted, Schedule, Scope } from "effect"

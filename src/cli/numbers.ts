@@ -1,7 +1,7 @@
 /**
- * `sluice numbers import | list | remove` (docs/platform.md, 4.4). The command reads a file twice: first to judge it as
- * a whole, then to send its numbers in batches. A batch is stored whole or not at all, and numbers already there stay,
- * so an import that broke off is simply run again.
+ * Implements `sluice numbers import | list | remove` (docs/platform.md, 4.4). The command reads a file twice: first to
+ * judge it as a whole, then to send its numbers in batches. A batch is stored whole or not at all, and existing numbers
+ * stay, so an interrupted import can simply run again.
  */
 import { Console, Data, Effect, FileSystem, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"

@@ -1,4 +1,4 @@
-/** `sluice orgs create | list | show | set-plan | set-limits | delete` (docs/platform.md, 2.1 and 2.9). */
+/** Implements `sluice orgs create | list | show | set-plan | set-limits | delete` (docs/platform.md, 2.1 and 2.9). */
 import { Console, Data, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

@@ -1,4 +1,4 @@
-/** How commands print: results on stdout (tables, or JSON with `--json`), everything else on stderr. */
+/** Prints the output of commands: results on stdout (tables, or JSON with `--json`), everything else on stderr. */
 import { resolve } from "node:path"
 import { Console, Effect, Schema, SchemaIssue } from "effect"
 import { CliError } from "effect/cli"

@@ -1,6 +1,6 @@
 /**
- * The admin client of a command that finds no running platform: the API's handlers in this process, over a database. It brings the platform's services
- * with it, so commands that reach a running platform do not load it.
+ * Makes the admin client of a command that finds no running platform: the API's handlers in this process, over a
+ * database. It loads the platform's services, so commands that reach a running platform do not load it.
  */
 import { Data, Effect, Layer, type Redacted } from "effect"
 import { layerLocal } from "../admin/AdminLocal.ts"

@@ -1,4 +1,7 @@
-/** `sluice simulate --file rules.ts`: the simulations that a file exports, made by `plan` of `sluice/simulation`. */
+/**
+ * Loads the rules of `sluice simulate --file rules.ts`: the simulations that a file exports, made by `plan` of
+ * `sluice/simulation`.
+ */
 import { resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect } from "effect"

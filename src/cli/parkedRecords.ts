@@ -1,4 +1,7 @@
-/** `sluice parked list | show | retry | dismiss`: records that a reactor of the running platform could not process. */
+/**
+ * Implements `sluice parked list | show | retry | dismiss`: records that a reactor of the running platform could not
+ * process.
+ */
 import { Console, Data, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

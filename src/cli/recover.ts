@@ -1,8 +1,9 @@
 /**
- * `sluice recover`: what an operator does when a partition refuses to start. Without a flag it only says what it finds;
- * `--accept-loss` gives up what the log no longer holds, and prints it; `--accept-clock` goes on with the clock as it
- * is. Where the platform runs, its own node or the one that `SLUICE_ADMIN_URL` names is asked, and the partition's owner does it while the partition has
- * stopped. Otherwise no node may be running; the data folder's lock, the deployment's and the log's fence ensure that.
+ * Implements `sluice recover`, for a partition that refuses to start. Without a flag it only reports; `--accept-loss`
+ * gives up frames that the log no longer has, and prints them; `--accept-clock` continues with the present clock. If
+ * the platform runs, it asks its own node, or the one that `SLUICE_ADMIN_URL` names, and the partition's owner acts
+ * while the partition has stopped. Otherwise no node may run: the data folder's lock, the deployment's and the log's
+ * fence ensure that.
  */
 import { Console, Data, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"

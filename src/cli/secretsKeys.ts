@@ -1,6 +1,6 @@
 /**
- * The key under which webhooks' signing secrets are stored: the configured one, or, with the embedded PostgreSQL, one
- * in the data folder, made at the first start beside the database that needs it.
+ * Finds the key that encrypts webhooks' signing secrets: the configured one, or, with the embedded PostgreSQL, one in
+ * the data folder, created at the first start beside the database that needs it.
  */
 import { Data, Effect, Redacted } from "effect"
 import { parseSecretsKeys, type SecretsKeys, secretsKeyBytes } from "../common/secretsKeys.ts"

@@ -1,4 +1,7 @@
-/** `sluice send show | lift | risk | limits | cap --org ID`: what operators do to an organization's accounts that send (docs/platform.md, 9.9). */
+/**
+ * Implements `sluice send show | lift | risk | limits | cap --org ID`: an operator's acts on an organization's accounts
+ * (docs/platform.md, 9.9).
+ */
 import { Console, Data, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

@@ -1,7 +1,7 @@
 /**
- * `sluice serve`: the whole platform in one process. Starts what it needs and is not given (PostgreSQL and NATS as
- * supervised children on loopback), migrates, loads the bundled data into an empty directory, listens, and stops
- * everything in the opposite order on SIGINT and SIGTERM.
+ * Implements `sluice serve`: the whole platform in one process. It starts the servers that it is not given (PostgreSQL
+ * and NATS as supervised children on loopback), migrates, loads the bundled data into an empty directory, listens, and
+ * stops everything in the opposite order on SIGINT and SIGTERM.
  */
 import { Clock, Console, Context, Effect, Layer, Option, Redacted, Scope } from "effect"
 import { Command, Flag } from "effect/cli"

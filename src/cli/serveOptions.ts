@@ -1,4 +1,4 @@
-/** What the parts of the platform are told by the configuration of `sluice serve`. */
+/** Derives the options of the platform's parts from the configuration of `sluice serve`. */
 import { Redacted } from "effect"
 import { builtInCatalogue } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"

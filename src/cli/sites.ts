@@ -1,4 +1,4 @@
-/** `sluice sites create | list | revoke`: credentials of other products' sites (docs/platform.md, 2.8). */
+/** Implements `sluice sites create | list | revoke`: credentials of other products' sites (docs/platform.md, 2.8). */
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

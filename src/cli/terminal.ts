@@ -1,6 +1,6 @@
 /**
- * What the command line prints outside of a command's own output: help, usage errors, failures, and logs while a
- * command runs. Only results go to stdout, so that they can be piped; a failure is `sluice: <sentence>` on stderr.
+ * Prints everything outside of a command's own output: help, usage errors, failures, and logs while a command runs.
+ * Only results go to stdout, so that they can be piped; a failure is `sluice: <sentence>` on stderr.
  */
 import { Cause, Console, Effect, Layer, Logger, References, Runtime } from "effect"
 import { CliConfig, type CliError, CliOutput, GlobalFlag } from "effect/cli"

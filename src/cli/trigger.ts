@@ -1,4 +1,7 @@
-/** `sluice trigger <type> [--org ID] [--endpoint ID]`: emits the catalogue's example of a type as a test event. */
+/**
+ * Implements `sluice trigger <type> [--org ID] [--endpoint ID]`: emits the catalogue's example of a type as a test
+ * event.
+ */
 import { Console, Data, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

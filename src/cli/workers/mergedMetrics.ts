@@ -1,4 +1,7 @@
-/** The metrics of several workers as one text: every sample with the number of its worker, every family described once. Pure. */
+/**
+ * Merges the metrics of several workers into one text: every sample has the number of its worker, every family one
+ * description. Pure.
+ */
 
 /** The lines of one family: its `HELP` and `TYPE`, and the samples of all workers. */
 interface Family {

@@ -1,4 +1,7 @@
-/** What `sluice serve --workers` and its workers tell each other, over the channel that Node opens between a process and those it forks. */
+/**
+ * Defines the messages between `sluice serve --workers` and its workers, over the channel that Node opens between a
+ * process and its forks.
+ */
 
 /** What a worker is told when it starts. Everything else it has of the same arguments and environment as the process above it. */
 export interface WorkerSeat {

@@ -1,9 +1,10 @@
 /**
- * Supervises the workers of `sluice serve --workers`: starts one process for each, starts those again that end, and stops them one after the other, so that
- * each hands its partitions to the rest. They share their listeners by `node:cluster`, whose connections go to the workers in turn. Measured with two workers on two
- * cores against sockets of their own (`reusePort`, SO_REUSEPORT), CPU of all processes for 1,000 requests: 121 to 190 ms against 97 to 196 on kept connections, 637 and 847
- * against 577 and 703 with a connection for each request. In turn was chosen: `reusePort` needs Node 23.1 and not every system has it, kept connections are the
- * rule, and a share is even. What is being handed to a worker that is killed is answered by nobody (docs/cluster.md). Needs no service.
+ * Supervises the workers of `sluice serve --workers`: starts a process for each, restarts those that end, and stops
+ * them one after the other, so that each hands its partitions to the rest. They share their listeners by
+ * `node:cluster`, whose connections go to the workers in turn, and not by sockets of their own (`reusePort`): that
+ * needs Node 23.1 and not every system has it, kept connections are the rule and cost the same, and a share is even
+ * (docs/cluster.md has the figures). A connection being handed to a worker that is killed gets no answer. Needs no
+ * service.
  */
 import type { Worker } from "node:cluster"
 import { Clock, Data, Duration, Effect, type Scope } from "effect"

@@ -1,4 +1,7 @@
-/** A worker's side of `sluice serve --workers`: it is told its seat, says when it serves, and gives and gets metrics. Needs no service. */
+/**
+ * This is the worker's side of `sluice serve --workers`: it gets its seat, reports that it serves, and exchanges metrics.
+ * Needs no service.
+ */
 import { Data, Duration, Effect, Option } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { type FromWorker, isOurs, type Ready, type ToWorker, type WorkerSeat, workerVariable } from "./messages.ts"
