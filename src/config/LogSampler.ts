@@ -1,6 +1,7 @@
 /**
- * Which of many equal log lines are written (docs/operating.md): in an outage each request and each probe fails, and thousands of lines a minute hide the one that says why. Of each kind the first
- * lines of a window are written and the others counted. Pure but for its own counts; bounded.
+ * Samples equal log lines (docs/operating.md): in an outage each request and each probe fails, and thousands of lines a
+ * minute hide the one that says why. It writes the first lines of each kind in a window and counts the others. Pure
+ * except for its own counts; bounded.
  */
 
 export interface SamplingLimits {

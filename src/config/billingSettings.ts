@@ -1,4 +1,4 @@
-/** The settings of billing (docs/platform.md, 11), for the table in `settings.ts`. */
+/** Defines the settings of billing (docs/platform.md, 11), for the table in `settings.ts`. */
 import { readFileSync } from "node:fs"
 import { builtInCatalogue, type PriceCatalogue, parseCatalogue } from "../billing/index.ts"
 import { integer, oneOf, secret, setting, url } from "./kinds.ts"

@@ -1,4 +1,4 @@
-/** The settings of several machines (docs/cluster.md), for the table in `settings.ts`. */
+/** Defines the settings of several machines (docs/cluster.md), for the table in `settings.ts`. */
 import { integer, oneOf, text } from "./kinds.ts"
 
 export const clusterSettings = {

@@ -1,6 +1,6 @@
 /**
- * The kinds of settings: what a setting's text must be, how it becomes a value, and what part of a secret may be shown.
- * Each is a function of the variable's name, its description and its default; the flag's name follows from the
+ * Defines the kinds of settings: the valid texts, the conversion to a value, and the part of a secret that may be
+ * shown. Each is a function of the variable's name, its description and its default; the flag's name follows from the
  * variable's. The table of settings is in `settings.ts`.
  */
 import { Redacted, Result } from "effect"

@@ -1,4 +1,4 @@
-/** The settings of sending (docs/platform.md, 9; docs/handoff.md), for the table in `settings.ts`. */
+/** Defines the settings of sending (docs/platform.md, 9; docs/handoff.md), for the table in `settings.ts`. */
 import { relayTlsPolicies } from "../send/handoff/smtp/relayAddress.ts"
 import { integer, oneOf, secret, text, url } from "./kinds.ts"
 import { hostname, mailAddress, mailAddresses, nameServers, smtpUrl } from "./roomKinds.ts"

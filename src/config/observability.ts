@@ -1,6 +1,6 @@
 /**
- * Logs to stderr, readable on a terminal and as JSON elsewhere; traces, metrics and logs also to an OTLP collector when
- * one is configured. Secrets are `Redacted` before they could be logged, and the edge logs paths, never queries.
+ * Sends logs to stderr, readable on a terminal and as JSON elsewhere, and traces, metrics and logs to an OTLP collector
+ * if one is configured. Secrets are `Redacted` before they could be logged, and the edge logs paths, never queries.
  */
 import { Cause, Duration, Effect, Layer, Logger, LogLevel, Metric, Redacted, References } from "effect"
 import { FetchHttpClient } from "effect/http"

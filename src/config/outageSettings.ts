@@ -1,4 +1,7 @@
-/** The settings for the time without a server, and for the return of an older one (docs/operating.md), for the table in `settings.ts`. */
+/**
+ * Defines the settings for outages of a server, and for the return of an older one (docs/operating.md), for the table
+ * in `settings.ts`.
+ */
 import { duration } from "./kinds.ts"
 
 export const outageSettings = {

@@ -1,6 +1,6 @@
 /**
- * The kinds of settings that a folder knows best: NATS its addresses, webhooks their keys and their waits. `kinds.ts`
- * has the others.
+ * Defines the kinds of settings that belong to a folder: addresses of NATS, keys and waits of webhooks. `kinds.ts` has
+ * the others.
  */
 import { Resolver } from "node:dns"
 import { Redacted, Result } from "effect"

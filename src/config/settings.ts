@@ -1,7 +1,7 @@
 /**
- * Everything that can be configured, in one table: each setting has an environment variable, a flag, a default and a
- * schema. `resolveConfig` checks all of them at once and reports every fault together, so that a boot fails once and
- * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
+ * Defines all configuration in one table: each setting has an environment variable, a flag, a default and a schema.
+ * `resolveConfig` checks all of them together and reports every fault, so that a boot fails once and completely;
+ * `describeConfig` shows the effective values with secrets redacted (`sluice config`).
  */
 import { Data, Result, Schema } from "effect"
 import { defaultConfig } from "../engine/config.ts"

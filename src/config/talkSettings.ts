@@ -1,4 +1,4 @@
-/** The settings of talk's speech service (docs/platform.md, 10.5), for the table in `settings.ts`. */
+/** Defines the settings of talk's speech service (docs/platform.md, 10.5), for the table in `settings.ts`. */
 import { secret, setting, text } from "./kinds.ts"
 
 /** Most voices of a speech service, and the longest name of one. */

@@ -1,6 +1,7 @@
 /**
- * Tells our environment variables apart. A name that begins with `SLUICE_` and is no setting is most likely a typing error, unless it is one of those that others set: tests, and Kubernetes, which
- * injects the addresses of each service of the namespace into every container (docs/operating.md). Pure.
+ * Recognizes our environment variables. A name that begins with `SLUICE_` and is no setting is most likely a typing
+ * error, unless it belongs to tests or to Kubernetes, which injects the addresses of each service of the namespace into
+ * every container (docs/operating.md). Pure.
  */
 
 type Variables = Readonly<Record<string, string | undefined>>
