@@ -1,4 +1,4 @@
-/** A map that holds so many entries at most: whatever was set longest ago gives way. Needs no service. */
+/** A BoundedMap is a map with a maximum number of entries: a new one replaces the one that was set longest ago. Needs no service. */
 export class BoundedMap<Key, Value> {
   private readonly maximum: number
   private readonly entries = new Map<Key, Value>()

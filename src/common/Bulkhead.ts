@@ -1,4 +1,7 @@
-/** Places for work that waits on others: so many at a time over all organizations and so many of each, so that none holds up another. Needs no service. */
+/**
+ * Limits concurrent work that waits on others, over all organizations and for each, so that none blocks another. Needs
+ * no service.
+ */
 import { Data, Effect, PartitionedSemaphore, type Scope, Semaphore } from "effect"
 
 /** How many at a time. */

@@ -1,4 +1,4 @@
-/** How long to wait before something is tried again: twice as long after each failure, up to a bound. Needs no service. */
+/** Computes the wait before another try: twice as long after each failure, up to a bound. Needs no service. */
 import { Duration, Schedule } from "effect"
 
 /** For `Effect.retry`, which begins with the first pause each time. */

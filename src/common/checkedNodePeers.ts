@@ -1,4 +1,7 @@
-/** Imported first by entry points that need `@effect/platform-node` beside `effect`; see checkedPeers.ts. */
+/**
+ * Checks the peers of entry points that need `@effect/platform-node` beside `effect`, which import it first; see
+ * checkedPeers.ts.
+ */
 import { requirePeers } from "./peers.ts"
 
 requirePeers(["effect", "@effect/platform-node"])

@@ -1,6 +1,6 @@
 /**
- * Imported first by every entry point: says what is wrong with Node or `effect` before a module runs that would fail for it in words of its own. What is
- * not installed at all Node itself names before anything runs.
+ * Checks Node and `effect` for every entry point, which imports it first: it reports a fault before a module fails for
+ * it in words of its own. Node itself reports a missing package before anything runs.
  */
 import { requirePeers } from "./peers.ts"
 

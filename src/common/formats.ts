@@ -1,8 +1,9 @@
 /**
- * The levels of what is written: frames, facts, checkpoints, rows of work queues, and what nodes ask each other (docs/cluster.md, "Two versions
- * together"). A program names the newest level that it knows. A deployment has one level in force; it rises when every node knows a higher one, and
- * never falls. What came with a level is written from then on. Whoever changes a format so that a released program would refuse it, or lose a part of it,
- * adds a level here, and asks for it where the format is written (`DecideContext.level`, `Placement.level`).
+ * Defines the levels of the written formats: frames, facts, checkpoints, rows of work queues, and asks between nodes
+ * (docs/cluster.md, "Two versions together"). A program names the newest level that it knows. A deployment has one
+ * present level; it rises when every node knows a higher one, and never falls. Changes of a level are written from then
+ * on. If you change a format so that a released program would refuse it, or lose a part of it, add a level here, and
+ * ask for it where the format is written (`DecideContext.level`, `Placement.level`).
  */
 
 import { Data, Effect } from "effect"

@@ -1,7 +1,7 @@
 /**
- * Writes the items of many fibers with few statements: items that come in while one batch is being written form the
- * next one. A single item is written at once, unless a linger is configured, for cases where nobody waits for the
- * answer. For outcomes of a work queue and the like. Needs no service.
+ * Writes the items of many fibers with few statements: items that arrive while one batch is being written form the next
+ * one. A single item is written immediately, unless a linger is configured, for items whose answer no caller waits for.
+ * Used for outcomes of a work queue and the like. Needs no service.
  */
 import { Duration, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
 

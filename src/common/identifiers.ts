@@ -1,6 +1,6 @@
 /**
- * Random identifiers and keys: letters and digits from the system's secure source. Effect's `Random` is predictable by
- * design, so it is not used here. Nothing that a simulation replays depends on these.
+ * Makes random identifiers and keys: letters and digits from the system's secure source. Effect's `Random` is
+ * predictable by design, so it is not used here. Nothing that a simulation replays depends on these.
  */
 import { hash, randomBytes } from "node:crypto"
 

@@ -1,4 +1,4 @@
-/** Whether anybody sees the spans that are made under a context. Needs no service. */
+/** Tells whether spans made under a context are recorded. Needs no service. */
 import { Context, References, Tracer } from "effect"
 
 /** False where tracing is off, or where spans go to effect's own tracer, which shows them to nobody. */

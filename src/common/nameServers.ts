@@ -1,6 +1,6 @@
 /**
- * Questions to name servers. They are asked over sockets, because the system's resolver has a few threads that the whole process shares and that a silent
- * name server keeps for many seconds. Needs no service.
+ * Queries name servers over sockets, because the system's resolver has a few threads that the whole process shares and
+ * that a silent name server occupies for many seconds. Needs no service.
  */
 import { Resolver } from "node:dns/promises"
 import { Effect } from "effect"

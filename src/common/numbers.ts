@@ -1,4 +1,4 @@
-/** Lists of numbers in what actors store. */
+/** Defines lists of numbers in the states of actors. */
 import { Schema } from "effect"
 
 const areFinite = (value: unknown): value is ReadonlyArray<number> => {

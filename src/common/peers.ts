@@ -1,6 +1,6 @@
 /**
- * Says in one sentence what is wrong with where the library is loaded: a Node that is too old, or another `effect` than it was built for. The
- * ranges are those of package.json.
+ * Describes in one sentence a wrong environment of the library: a Node that is too old, or another `effect` than it was
+ * built for. The ranges are those of package.json.
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"

@@ -1,6 +1,7 @@
 /**
- * Encryption of secrets at rest, such as signing secrets of webhooks and keys of mail: AES-256-GCM under a configured key. A sealed text names its key, so that a new
- * key can be put first while the earlier ones still open their texts. Pure but for the nonce, needs no service.
+ * Encrypts secrets at rest, such as signing secrets of webhooks and keys of mail: AES-256-GCM under a configured key. A
+ * sealed text names its key, so a new key can be put first while the earlier ones still open their texts. Pure except
+ * for the nonce, needs no service.
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from "node:crypto"
 import { drawBytes } from "./identifiers.ts"

@@ -1,6 +1,6 @@
 /**
- * A loop that ends with its scope alone: background work that must go on whatever fails. What fails, a defect included, is told and tried again
- * after a pause; an interruption ends the loop. Needs no service.
+ * Repeats background work until its scope ends, whatever fails. It logs a failure, a defect included, and tries again
+ * after a pause; only an interruption ends the loop. Needs no service.
  */
 import { Cause, Duration, Effect } from "effect"
 
