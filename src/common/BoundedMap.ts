@@ -1,4 +1,7 @@
-/** A BoundedMap is a map with a maximum number of entries: a new one replaces the one that was set longest ago. Needs no service. */
+/**
+ * A BoundedMap is a map with a maximum number of entries: a new one replaces the one that was set longest ago. Needs no
+ * service.
+ */
 export class BoundedMap<Key, Value> {
   private readonly maximum: number
   private readonly entries = new Map<Key, Value>()

@@ -1,6 +1,6 @@
 /**
- * A Heap is a binary heap whose entries know their place, so that each can be moved and removed. Entries that compare as equal
- * come in no particular order. Needs no service.
+ * A Heap is a binary heap whose entries know their place, so that each can be moved and removed. Entries that compare
+ * as equal come in no particular order. Needs no service.
  */
 
 /** What a heap holds. An entry is in at most one heap. */

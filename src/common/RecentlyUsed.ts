@@ -1,8 +1,8 @@
 /**
- * RecentlyUsed is a bounded map that keeps the entries that are read again. It has two halves: a read moves an entry from the old
- * half to the young one, and the rest goes when the old half is dropped. A reader pays one look-up, and a crawl over
- * everything cannot evict entries that others read meanwhile. A set that is read in turn stays whole while it fits into
- * one half. Needs no service.
+ * RecentlyUsed is a bounded map that keeps the entries that are read again. It has two halves: a read moves an entry
+ * from the old half to the young one, and the rest goes when the old half is dropped. A reader pays one look-up, and a
+ * crawl over everything cannot evict entries that others read meanwhile. A set that is read in turn stays whole while
+ * it fits into one half. Needs no service.
  */
 
 interface Entry<Value> {

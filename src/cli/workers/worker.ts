@@ -1,6 +1,6 @@
 /**
- * This is the worker's side of `sluice serve --workers`: it gets its seat, reports that it serves, and exchanges metrics.
- * Needs no service.
+ * This is the worker's side of `sluice serve --workers`: it gets its seat, reports that it serves, and exchanges
+ * metrics. Needs no service.
  */
 import { Data, Duration, Effect, Option } from "effect"
 import { PrometheusMetrics } from "effect/observability"
