@@ -1,7 +1,7 @@
 /**
- * The log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader
- * (docs/architecture.md, rules 1, 2 and 14). It reports what the server answered; the engine (`append.ts`) decides what
- * that means. Needs `NatsConnection`.
+ * Implements the log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader
+ * (docs/architecture.md, rules 1, 2 and 14). It reports the server's answer; the engine (`append.ts`) decides its
+ * meaning. Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers, type Msg } from "@nats-io/transport-node"
 import { Clock, Duration, Effect, Layer, type Scope, Stream } from "effect"

@@ -1,6 +1,7 @@
 /**
- * A stream of opaque messages, each found again by its sequence until it is too old: for data that is written once and is too large for the logs. What is
- * acknowledged is on disk. The stream is made when it is first used. Needs `NatsConnection`.
+ * Stores opaque messages in a stream, each found again by its sequence until it is too old: for data that is written
+ * once and is too large for the logs. An acknowledged message is on disk. The stream is created at its first use. Needs
+ * `NatsConnection`.
  */
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Data, Effect, type Scope, Semaphore } from "effect"

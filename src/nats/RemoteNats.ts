@@ -1,6 +1,6 @@
 /**
- * Asks between processes: a NATS request to `ask.<partition>`, to which only owners of the partition are subscribed
- * (docs/architecture.md, "Placement"). Needs `NatsConnection`.
+ * Sends asks between processes: a NATS request to `ask.<partition>`, to which only owners of the partition are
+ * subscribed (docs/architecture.md, "Placement"). Needs `NatsConnection`.
  */
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Duration, Effect, FiberSet, Layer, type Scope } from "effect"

@@ -1,7 +1,7 @@
 /**
- * External signals on JetStream: they are published to `signal.<organization>.<kind>`, and the stream stores them under
- * `signals.<partition>.<organization>.<kind>`: its subject transform computes the same partition as the engine
- * (docs/architecture.md, "External signals"). Needs `NatsConnection`.
+ * Stores external signals on JetStream: publishers write to `signal.<organization>.<kind>`, and the stream stores them
+ * under `signals.<partition>.<organization>.<kind>`, because its subject transform computes the same partition as the
+ * engine (docs/architecture.md, "External signals"). Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers } from "@nats-io/transport-node"
 import { Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"

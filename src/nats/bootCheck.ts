@@ -1,6 +1,6 @@
 /**
- * Checks a NATS server before the engine rests on it: it must be new enough, have JetStream and room for a frame, and
- * not visibly acknowledge before it has synced (docs/architecture.md, rule 14). Needs no service.
+ * Checks a NATS server before the engine uses it: it must be new enough, have JetStream and room for a frame, and not
+ * visibly acknowledge before it has synced (docs/architecture.md, rule 14). Needs no service.
  */
 import { type JetStreamApiError, jetstreamManager } from "@nats-io/jetstream"
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"

@@ -1,6 +1,6 @@
 /**
- * The connection to NATS that everything else shares: made and checked at boot, kept for ever, its state visible. The
- * client reconnects without end, and only a fault that waiting cannot mend stops the boot. Needs no service.
+ * Makes the shared connection to NATS: checked at boot, kept for ever, its state visible. The client reconnects without
+ * end, and only a fault that waiting cannot mend stops the boot. Needs no service.
  */
 import {
   type NatsConnection as Client,

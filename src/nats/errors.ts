@@ -1,6 +1,6 @@
 /**
- * The reasons why the platform does not start on a NATS server, each with one clear sentence without credentials. Needs
- * no service.
+ * Defines the reasons why the platform does not start on a NATS server, each with one clear sentence without
+ * credentials. Needs no service.
  */
 import { Data } from "effect"
 import { natsMinimum } from "./version.ts"

@@ -1,6 +1,6 @@
 /**
- * The few calls of JetStream's API that the adapters make, each one request and one answer from the stream's leader.
- * They bypass the client library's calls, which resend, wait and throw in ways of their own. Needs `Requests`.
+ * Calls the few methods of JetStream's API that the adapters need, each one request and one answer from the stream's
+ * leader. They bypass the client library's calls, which resend, wait and throw in ways of their own. Needs `Requests`.
  */
 import { Data, Effect } from "effect"
 import type { RequestFailed, Requests } from "./requests.ts"

@@ -1,6 +1,7 @@
 /**
- * Whether a log that was just opened has somebody who takes its frames. A cluster answers that a stream is made before every server has heard who
- * leads it, and then says "no responders" for some milliseconds; under load, or while it elects, for longer.
+ * Waits until a log that was just opened has a leader that accepts its frames. A cluster reports that a stream is
+ * created before every server has heard who leads it, and then says "no responders" for some milliseconds; under load,
+ * or during an election, for longer.
  */
 import { Duration, Effect, Schedule } from "effect"
 import { JournalUnavailable, type Log, type PublishAnswer } from "../engine/ports/Journal.ts"

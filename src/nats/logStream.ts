@@ -1,6 +1,6 @@
 /**
- * The stream that holds one partition's log: its settings (docs/architecture.md, rule 14), and the sentence for an
- * operator when an existing stream offers less. Needs `JetStreamApi`.
+ * Creates the stream of one partition's log: its settings (docs/architecture.md, rule 14), and the sentence for an
+ * operator if an existing stream offers less. Needs `JetStreamApi`.
  */
 import { Effect } from "effect"
 import { JournalRefused, JournalUnavailable } from "../engine/ports/Journal.ts"

@@ -1,5 +1,5 @@
 /**
- * Looks at the streams of a deployment's logs before any of them is opened: which exist, and whether the store has room
+ * Surveys the streams of a deployment's logs before any of them is opened: which exist, and whether the store has room
  * for the others, since the server reserves every log's bound (docs/architecture.md, rule 14). It changes nothing.
  * Needs `Requests`.
  */

@@ -1,7 +1,7 @@
 /**
  * Reads a stream in order from a place on, pulling a bounded number of messages ahead: an ephemeral consumer that lives
- * as long as the scope. Every message comes once and in order. Otherwise the reader stops with the reason, and its user
- * opens another one at the same place. Needs `Requests` and `JetStreamApi`.
+ * as long as the scope. Every message arrives once and in order. Otherwise the reader stops with the reason, and its
+ * user opens another one at the same place. Needs `Requests` and `JetStreamApi`.
  */
 import type { Msg } from "@nats-io/transport-node"
 import { nuid } from "@nats-io/transport-node"

@@ -1,6 +1,7 @@
 /**
- * Raises the copies of a deployment's streams that were made when there was one NATS server (docs/cluster.md). Needs a connection to the servers,
- * which go on meanwhile: the leader copies a stream to the others while it takes frames.
+ * Raises the number of copies of a deployment's streams that were created when there was one NATS server
+ * (docs/cluster.md). Needs a connection to the servers, which continue meanwhile: the leader copies a stream to the
+ * others while it takes frames.
  */
 import type { NatsConnection as Client } from "@nats-io/transport-node"
 import { Duration, Effect, Schedule } from "effect"

@@ -1,7 +1,8 @@
 /**
- * Requests over a NATS connection with a known outcome: answered, refused, timed out, or cut off by a disconnect, which
- * is reported at once. The client's own requests notice a disconnect only at their timeout, and silently drop what is
- * published while disconnected. One inbox for all requests. Needs a connection of `@nats-io/transport-node`.
+ * Sends requests over a NATS connection with a known outcome: answered, refused, timed out, or cut off by a disconnect,
+ * which is reported immediately. The client's own requests notice a disconnect only at their timeout, and silently drop
+ * messages published while disconnected. One inbox serves all requests. Needs a connection of
+ * `@nats-io/transport-node`.
  */
 
 import type { Msg, MsgHdrs, NatsConnection } from "@nats-io/transport-node"

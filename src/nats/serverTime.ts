@@ -1,4 +1,4 @@
-/** The time of a NATS server, which it says beside what it knows of a stream. Needs no service. */
+/** Reads the time of a NATS server, which it returns with the state of a stream. Needs no service. */
 import type { NatsConnection as Client } from "@nats-io/transport-node"
 import { Effect } from "effect"
 import { streamNameOf } from "./logStream.ts"

@@ -1,6 +1,4 @@
-/**
- * Which versions of nats-server are good enough, and why. Needs no service.
- */
+/** Decides which versions of nats-server are good enough, and why. Needs no service. */
 
 /**
  * Oldest server the engine runs on. The fence needs error 10164 (2.11); what decides is durability: 2.12.3 is the first
