@@ -1,6 +1,6 @@
 /**
- * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a
- * newer row of the same actor is covered by the second-newest checkpoint (docs/architecture.md, rule 9). Needs
+ * Stores checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and deleted
+ * when the second-newest checkpoint covers a newer row of the same actor (docs/architecture.md, rule 9). Needs
  * `SqlClient` and the tables of `migrations.ts`.
  */
 import { Effect, Layer } from "effect"

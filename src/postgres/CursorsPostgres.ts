@@ -1,7 +1,7 @@
 /**
- * Reactors' cursors in PostgreSQL: a cursor moves in the transaction of its batch's effects, and only from where its
- * owner believes it to be, so that a replaced owner rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the one
- * that the effects use, and the tables of `migrations.ts`.
+ * Stores reactors' cursors in PostgreSQL: a cursor moves in the transaction of its batch's effects, and only from where
+ * its owner believes it to be, so a replaced owner rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the
+ * one that the effects use, and the tables of `migrations.ts`.
  */
 import { Cause, Effect, Layer } from "effect"
 import { SqlClient, SqlError, Statement } from "effect/sql"

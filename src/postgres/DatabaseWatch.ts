@@ -1,6 +1,7 @@
 /**
- * Whether PostgreSQL answers, known before anybody asks: no probe waits for a statement, so a busy process does not take its own slowness for an outage. While
- * the channel of notifications is up, its signs of life say so; while it is down, a statement each half second does. Needs `SqlClient` and `Notifications`.
+ * Watches whether PostgreSQL answers, so that no probe waits for a statement, and a busy process does not mistake its
+ * own slowness for an outage. While the channel of notifications is up, its signs of life count; while it is down, a
+ * statement each half second does. Needs `SqlClient` and `Notifications`.
  */
 import { Clock, Context, Effect, Layer, Stream, SubscriptionRef } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,10 +1,9 @@
 /**
- * Messages between nodes over PostgreSQL's LISTEN and NOTIFY. Sending is a statement, so inside a transaction it
- * happens with the commit or not at all. Receiving uses one session for all channels, which is watched and replaced
- * when it is lost. PostgreSQL keeps nothing for listeners that are not connected: the stream itself tells when messages
- * may have been missed, and `connected` says whether any can be missed right now. Needs `PgClient`. The client's own
- * `listen` takes a pooled connection for each channel, fails with that connection, and keeps an unbounded queue for a
- * slow reader.
+ * Sends messages between nodes over PostgreSQL's LISTEN and NOTIFY. Sending is a statement, so inside a transaction it
+ * happens with the commit or not at all. Receiving uses one session for all channels, which is replaced when it is
+ * lost. PostgreSQL keeps nothing for disconnected listeners: the stream reports that messages may have been missed, and
+ * `connected` says whether any can be missed right now. Needs `PgClient`. The client's own `listen` takes a pooled
+ * connection for each channel, fails with that connection, and keeps an unbounded queue for a slow reader.
  */
 import {
   Cause,

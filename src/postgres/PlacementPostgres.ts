@@ -1,5 +1,5 @@
 /**
- * The placement of one machine: this process runs all partitions, and a lock in the database keeps a second process out
+ * Places all partitions in this process, on one machine. A lock in the database keeps a second process out
  * (docs/architecture.md, "Placement"), because two `serve` on one database are the likeliest double owner. The lock
  * does not protect the log; the log's fence does. Needs `PgClient`.
  */

@@ -1,12 +1,10 @@
 /**
- * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until
- * its outcome is recorded: at least once (docs/architecture.md, rule 11). A job waits in a group and in a lane of it.
- * Groups (an endpoint, a sender) are served fairly, and one may stand still; lanes (first attempts beside retries) have
- * capacities of their own. Every operation is one statement for many jobs. Needs `SqlClient` and a table made by
- * `createWorkQueue` (`workQueueTable.ts`).
- *
- * A job is taken for a time, and its `due_at` is simply the end of that time, so nobody has to notice when its taker
- * dies. An outcome counts only for its own attempt (`where attempts = n`), so a late one changes nothing.
+ * Keeps work that cannot be part of a transaction (a POST, a mail) in PostgreSQL, from the reactor's transaction until
+ * its outcome is recorded: at least once (docs/architecture.md, rule 11). A job waits in a lane of a group. Groups (an
+ * endpoint, a sender) are served fairly, and one may stop; lanes (first attempts beside retries) have capacities of
+ * their own. Every operation is one statement for many jobs. A job is taken for a time, and its `due_at` is the end of
+ * that time, so a dead taker needs no detection. An outcome counts only for its own attempt (`where attempts = n`), so
+ * a late one changes nothing. Needs `SqlClient` and a table made by `createWorkQueue` (`workQueueTable.ts`).
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"

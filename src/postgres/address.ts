@@ -1,6 +1,7 @@
 /**
- * Addresses of PostgreSQL as libpq reads them (its documentation, "Connection URIs"): several hosts, sockets of this machine, settings of TLS, and what the `PG*`
- * environment says where the address does not. Pure: it reads no file and opens nothing.
+ * Reads addresses of PostgreSQL as libpq does (its documentation, "Connection URIs"): several hosts, sockets of this
+ * machine, settings of TLS, and the parts that only the `PG*` environment has. Pure: it reads no file and opens
+ * nothing.
  */
 import { Result } from "effect"
 

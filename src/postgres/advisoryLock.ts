@@ -1,8 +1,9 @@
 /**
- * One owner per database: a session-level advisory lock of PostgreSQL, held on a connection of its own for as long as
- * the scope lives. The server frees the lock when that connection ends. The holder is told of the loss and must then
- * stop what the lock protects. The lock does not exclude two holders at every instant: what must not happen twice needs
- * a fence of its own. Needs `PgClient`, and a direct connection: a proxy that shares sessions breaks session locks.
+ * Ensures one owner per database by a session-level advisory lock of PostgreSQL, held on a connection of its own for as
+ * long as the scope lives. The server frees the lock when that connection ends. The holder learns of the loss and must
+ * then stop the protected work. The lock does not exclude two holders at every instant: work that must not happen twice
+ * needs a fence of its own. Needs `PgClient`, and a direct connection: a proxy that shares sessions breaks session
+ * locks.
  */
 import { createHash } from "node:crypto"
 import { Data, Deferred, Effect, Exit, Scope } from "effect"

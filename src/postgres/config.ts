@@ -1,6 +1,7 @@
 /**
- * Where a PostgreSQL server is, how this process talks to it and how long it waits. Every connection, pooled or a session of its own, is made
- * from one `PgConfig`; the URL stays redacted until a connection is opened, and no error quotes it. Needs no service.
+ * Describes a PostgreSQL server: its address, the session's settings and the timeouts. Every connection, pooled or a
+ * session of its own, is made from one `PgConfig`; the URL stays redacted until a connection is opened, and no error
+ * quotes it. Needs no service.
  */
 import { PgConnection, type PgPool } from "@effect/sql-pg"
 import { Data, Duration, Effect, Redacted } from "effect"

@@ -1,6 +1,6 @@
 /**
- * The client's connection as effect/sql uses it, for one statement that ends with the effect that borrows it.
- * Connections for transactions and streams are in `LeasedConnection.ts`.
+ * Adapts the client's connection to effect/sql, for one statement that ends with the effect that borrows it.
+ * Connections for transactions and streams are in `leased.ts`.
  */
 import type { PgConnection } from "@effect/sql-pg"
 import { Effect, Stream } from "effect"

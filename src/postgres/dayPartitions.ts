@@ -1,7 +1,7 @@
 /**
- * Tables that PostgreSQL partitions by the UTC day of an `int8` column of milliseconds: old rows go as whole days,
- * which leaves nothing to vacuum. The first writer into a day makes its partition, in the same transaction. The keeper
- * makes the coming days beforehand, so that this is rare, and drops the old ones. Needs `SqlClient`.
+ * Manages tables that PostgreSQL partitions by the UTC day of an `int8` column of milliseconds: old rows go as whole
+ * days, which leaves nothing to vacuum. The first writer into a day creates its partition, in the same transaction. The
+ * keeper creates the coming days beforehand, so that this is rare, and drops the old ones. Needs `SqlClient`.
  */
 
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"

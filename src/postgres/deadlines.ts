@@ -1,8 +1,8 @@
 /**
- * Deadlines of statements, at little cost: one supervised fiber checks all of them at intervals, because a timer for
- * each would cost as much as some statements. A late statement is given up at once: its fiber is interrupted and ends
- * by itself, and closes its connection if the server does not answer the cancellation either (the client waits 5 s for
- * that). Needs a scope.
+ * Gives statements deadlines at little cost: one supervised fiber checks all of them at intervals, because a timer for
+ * each would cost as much as some statements. A late statement is given up immediately: its fiber is interrupted and
+ * ends by itself, and closes its connection if the server does not answer the cancellation either (the client waits 5 s
+ * for that). Needs a scope.
  */
 import { Clock, Context, Duration, Effect, type Exit, Fiber, Latch, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"

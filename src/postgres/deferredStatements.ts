@@ -1,7 +1,7 @@
 /**
- * Statements of a transaction whose rows nobody needs: they are sent with the transaction's next statement, as one
- * packet, so that a batch of writes costs one way to the server and back. When one fails, the statement that it was
- * sent with fails. Needs no service.
+ * Sends statements whose rows nobody needs with their transaction's next statement, as one packet, so that a batch of
+ * writes costs one way to the server and back. When one fails, the statement that it was sent with fails. Needs no
+ * service.
  */
 import { Context, Effect, Option } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"

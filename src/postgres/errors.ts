@@ -1,8 +1,8 @@
 /**
- * Turns what the client and the server report into the `SqlError` that the platform builds on. The reason decides what
- * a caller may do: connection, deadlock, serialization and timeout reasons are retryable, the others are not. The
- * message is the server's or the system's own sentence; the server's error stays the cause, with its SQLSTATE (`code`),
- * detail and constraint. The message never contains a statement's values.
+ * Turns errors of the client and the server into the `SqlError` that the platform uses. The reason decides what a
+ * caller may do: connection, deadlock, serialization and timeout reasons are retryable, the others are not. The message
+ * is the server's or the system's own sentence; the server's error stays the cause, with its SQLSTATE (`code`), detail
+ * and constraint. The message never contains a statement's values.
  */
 import { SqlError } from "effect/sql"
 

@@ -1,7 +1,7 @@
 /**
- * The level of formats in force in a deployment (`common/formats.ts`), held in its database. A process looks before it does anything there, and one that
- * does not know the level is refused. Whoever runs alone puts its own newest level in force; nodes that share the partitions raise it when all of them know
- * a higher one. Needs `SqlClient`.
+ * Stores the present level of formats of a deployment (`common/formats.ts`) in its database. A process checks it before
+ * it does anything there, and is refused if it does not know the level. A process that runs alone sets its own newest
+ * level; nodes that share the partitions raise it when all of them know a higher one. Needs `SqlClient`.
  */
 import { Effect, Metric } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

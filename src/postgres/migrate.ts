@@ -1,10 +1,8 @@
 /**
- * Brings a database to the schema that the code knows. Any number of nodes may start at once: each migration runs in a
- * transaction under one advisory lock, and the next holder of the lock checks again what is left to do. Knows no
- * product: the ordered list is an argument. Needs the `SqlClient`.
- *
- * effect/sql's own Migrator is not used: it runs all migrations in one transaction, and takes a database that is newer
- * than the code for an up-to-date one.
+ * Migrates a database to the schema that the code knows. Any number of nodes may start concurrently: each migration
+ * runs in a transaction under one advisory lock, and the next holder of the lock checks again what is left to do. Knows
+ * no product: the ordered list is an argument. Needs the `SqlClient`. effect/sql's own Migrator is not used: it runs
+ * all migrations in one transaction, and takes a database that is newer than the code for an up-to-date one.
  */
 import { Data, Effect } from "effect"
 import { SqlClient, SqlError } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * The tables of the engine's adapters: checkpoints, cursors, parked records. To decide, the engine needs nothing of
- * them beyond the checkpoint that the log continues from (docs/architecture.md, rule 1). Needs `SqlClient`.
+ * Creates the tables of the engine's adapters: checkpoints, cursors, parked records. To decide, the engine needs
+ * nothing of them beyond the checkpoint that the log continues from (docs/architecture.md, rule 1). Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

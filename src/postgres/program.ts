@@ -1,6 +1,7 @@
 /**
- * Which program a database belongs to (`sluice/durable`): the kinds of its actors and the namespace of its log. Two programs that name neither database
- * nor namespace would otherwise write into one log, one after the other. Needs `SqlClient`.
+ * Identifies the program of a database (`sluice/durable`): the kinds of its actors and the namespace of its log. Two
+ * programs that name neither database nor namespace would otherwise write into one log, one after the other. Needs
+ * `SqlClient`.
  */
 import { Data, Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * A connection outside the pool, for listening and advisory locks, which belong to a session. It lives as long as its
- * scope and tells when it is lost. It is watched: a query that gets no answer shows that the peer has silently
+ * Opens a connection outside the pool, for listening and advisory locks, which belong to a session. It lives as long as
+ * its scope and reports its loss. A watch sends queries: one without an answer shows that the peer has silently
  * vanished. Needs no service.
  */
 import { connect, type Socket } from "node:net"

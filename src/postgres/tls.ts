@@ -1,5 +1,6 @@
 /**
- * TLS to PostgreSQL with the meaning that libpq gives `sslmode` (its documentation, "SSL Support"). Needs no service; it reads the files of certificates.
+ * Configures TLS to PostgreSQL with libpq's meaning of `sslmode` (its documentation, "SSL Support"). Needs no service;
+ * it reads the files of certificates.
  */
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"

@@ -1,5 +1,5 @@
 /**
- * Transactions of the engine's adapters: every failure of the store itself becomes one error of the adapter, and
+ * Runs transactions of the engine's adapters: every failure of the store itself becomes one error of the adapter, and
  * failures of the caller's own effects stay as they are. Needs `SqlClient`.
  */
 import { Cause, Effect } from "effect"

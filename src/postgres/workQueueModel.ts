@@ -1,4 +1,4 @@
-/** Jobs of the work queue, and what can be done with them (docs/architecture.md, rule 11). Needs no service. */
+/** Defines the jobs of the work queue, and its operations (docs/architecture.md, rule 11). Needs no service. */
 import { Data, type Effect } from "effect"
 import type { Statement } from "effect/sql"
 import type { JobOutcome } from "./workQueueOutcomes.ts"

@@ -1,6 +1,6 @@
 /**
- * How a work queue (`WorkQueue.ts`) records outcomes of attempts: the part of a statement that changes the jobs and
- * tells which outcomes counted. Needs no service.
+ * Records outcomes of attempts in a work queue (`WorkQueue.ts`): the part of a statement that changes the jobs and
+ * returns the outcomes that counted. Needs no service.
  */
 import type { SqlClient, Statement } from "effect/sql"
 import { storableText } from "./text.ts"

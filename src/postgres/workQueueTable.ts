@@ -1,4 +1,4 @@
-/** The table of a work queue (`WorkQueue.ts`), as a migration. Needs `SqlClient`. */
+/** Creates the table of a work queue (`WorkQueue.ts`), as a migration. Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

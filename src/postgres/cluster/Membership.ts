@@ -1,4 +1,4 @@
-/** A node's part in the cluster, for whoever shows it or ends it. It loads nothing of effect/cluster. */
+/** Describes a node's part in the cluster, for code that shows or ends it. It loads nothing of effect/cluster. */
 import { Context, type Effect, type Scope } from "effect"
 import type { FormatsRefused } from "../../common/formats.ts"
 import type * as Nodes from "./nodes.ts"

@@ -1,7 +1,8 @@
 /**
- * The placement of several machines (docs/architecture.md, "Placement"): effect/cluster spreads the partitions over the nodes that are alive, by
- * locks in PostgreSQL. A partition does not stop when effect/cluster stops what stands for it, unless another node takes it: while
- * PostgreSQL is away it serves on under its log's fence. Needs `PgClient`; the locks have connections of their own.
+ * Places partitions on several machines (docs/architecture.md, "Placement"): effect/cluster spreads them over the live
+ * nodes, by locks in PostgreSQL. When effect/cluster stops a partition's entity, the partition stops only if another
+ * node takes it: while PostgreSQL is away it continues to serve under its log's fence. Needs `PgClient`; the locks have
+ * connections of their own.
  */
 import { Clock, Context, Duration, Effect, Exit, Layer, Option, type Redacted, Schedule, Scope } from "effect"
 import {

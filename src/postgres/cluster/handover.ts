@@ -1,4 +1,4 @@
-/** How a node hands its partitions over: what must be done before it does, and how it gives its locks back. Needs no service. */
+/** Hands a node's partitions over: runs the work that must be done before, and returns its locks. Needs no service. */
 import { Duration, Effect, Exit, Fiber, Scope } from "effect"
 import type * as PartitionOwnership from "../../engine/PartitionOwnership.ts"
 import type { Membership } from "./Membership.ts"

@@ -1,7 +1,7 @@
 /**
- * Watches what effect/cluster learns of its locks, because it stops whatever it has placed in two cases that mean different things: a partition
- * goes to another node, or nobody knows at the moment whose it is (PostgreSQL does not answer, or has ended the session that held the locks).
- * Needs no service.
+ * Watches the locks of effect/cluster, which stops everything it has placed in two cases that mean different things: a
+ * partition goes to another node, or its owner is unknown at the moment (PostgreSQL does not answer, or has ended the
+ * session that held the locks). Needs no service.
  */
 import { Cause, Effect, Exit } from "effect"
 import type { RunnerStorage, ShardId } from "effect/cluster"

@@ -1,7 +1,7 @@
 /**
- * What the nodes of a deployment tell each other in PostgreSQL: who is there, with which version and role, and which node has taken which
- * partition last. effect/cluster decides who may take one; these rows say it to people, and to an owner that has lost sight of its locks.
- * Needs `SqlClient`.
+ * Exchanges the state of a deployment's nodes in PostgreSQL: their names, versions and roles, and the node that has
+ * taken each partition last. effect/cluster decides who may take one; these rows show it to people, and to an owner
+ * that has lost sight of its locks. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
- * The shards of effect/cluster that stand for partitions. A name decides the shard of what is placed, so names are looked for until every
- * partition has a shard to itself; each node finds the same ones. All shards are of one group: groups are spread each for itself, and a group of
- * one shard always goes to the same node.
+ * Names the shards of effect/cluster that represent partitions. A name decides the shard of an entity, so this searches
+ * names until every partition has a shard to itself; each node finds the same ones. All shards are in one group: groups
+ * are spread separately, and a group of one shard always goes to the same node.
  */
 
 /** The partition that a shard stands for: shards are counted from 1. */

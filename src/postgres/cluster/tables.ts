@@ -1,4 +1,4 @@
-/** The tables in which the nodes of a deployment show themselves (`nodes.ts`). Needs `SqlClient`. */
+/** Creates the tables in which the nodes of a deployment publish themselves (`nodes.ts`). Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { formatLevels } from "../../common/formats.ts"
