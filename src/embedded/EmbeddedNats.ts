@@ -1,7 +1,7 @@
 /**
- * The embedded nats-server: it runs on loopback with the repository's `nats.conf`, an account and a generated password
- * of its own. It is kept running, and the next start finds it again. Needs no service; the caller holds the data
- * folder.
+ * Runs the embedded nats-server on loopback with the repository's `nats.conf`, an account and a generated password of
+ * its own. It is restarted after a crash, and the next start finds it again. Needs no service; the caller holds the
+ * data folder.
  */
 import { mkdir, readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"

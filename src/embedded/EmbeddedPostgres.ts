@@ -1,5 +1,5 @@
 /**
- * The embedded PostgreSQL: makes the cluster at the first start, starts the server on loopback with a generated
+ * Runs the embedded PostgreSQL: creates the cluster at the first start, starts the server on loopback with a generated
  * password, keeps it running and finds it again. As root it runs as an unprivileged user, which PostgreSQL demands.
  * Needs no service; the caller holds the data folder.
  */

@@ -1,7 +1,7 @@
 /**
- * The servers that the platform starts for itself: PostgreSQL, nats-server, or both at the same time, for one data
- * folder. They live as long as the scope and stop together. Needs no service; the caller holds the data folder
- * (`DataFolder.hold`), as nothing else keeps two platforms off the same data.
+ * Starts the platform's own servers for one data folder: PostgreSQL, nats-server, or both concurrently. They live as
+ * long as the scope and stop together. Needs no service; the caller holds the data folder (`DataFolder.hold`), as
+ * nothing else keeps two platforms off the same data.
  */
 import { Context, Effect, Layer, type Redacted, Scope, SubscriptionRef } from "effect"
 import type { DataFolder } from "./dataFolder.ts"

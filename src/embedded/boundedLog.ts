@@ -1,7 +1,7 @@
 /**
- * Bounds a file that a child process writes to, because the child does not: the content is copied to `<file>.1` and the
- * file emptied. The child has opened it for appending, so it goes on at the new end; lines that it writes between the
- * two steps are lost. Needs no service.
+ * Bounds a file that a child process writes to, because the child does not: copies the content to `<file>.1` and
+ * empties the file. The child has opened it for appending, so it continues at the new end; lines that it writes between
+ * the two steps are lost. Needs no service.
  */
 import { copyFile, open, stat, truncate } from "node:fs/promises"
 import { Effect, Schedule } from "effect"

@@ -1,5 +1,5 @@
 /**
- * One server process: started with its output in a file, in a session of its own so that Ctrl-C reaches the platform
+ * Runs one server process: with its output in a file, in a session of its own so that Ctrl-C reaches the platform
  * alone, and stopped in steps from the polite signal to SIGKILL. `ChildProcess` of effect/process is not used because
  * it can neither change the user nor write to a file without this process in between. Needs no service.
  */

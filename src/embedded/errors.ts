@@ -1,6 +1,6 @@
 /**
- * What can go wrong with the data folder and the embedded servers. Every message is one sentence that says what to do
- * or where to look, and none holds a secret.
+ * Defines the errors of the data folder and the embedded servers. Every message is one sentence that says what to do or
+ * where to look, and none contains a secret.
  */
 import { Data } from "effect"
 

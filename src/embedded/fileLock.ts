@@ -1,11 +1,10 @@
 /**
- * An exclusive lock between processes. The kernel holds it and drops it with the process, however that ends. Node
+ * Takes an exclusive lock between processes. The kernel holds it and drops it with the process, however that ends. Node
  * offers no such lock itself, but its SQLite takes one (`fcntl` on Unix, `LockFileEx` on Windows) for an exclusive
  * transaction. Nothing else of SQLite is used, and the file stays empty. Unlike a file that names a pid, the lock
- * leaves nothing stale to judge after a kill, has no race between two judges, and also works between containers on one
- * volume, which cannot see each other's pids. Needs no service.
- *
- * The lock is lost when this process opens and closes the file in any other way: nobody else may touch it.
+ * leaves nothing stale after a kill, has no race between two judges, and works between containers on one volume, which
+ * cannot see each other's pids. If this process opens and closes the file in any other way, the lock is lost. Needs no
+ * service.
  */
 import { Data, Effect, type Scope } from "effect"
 

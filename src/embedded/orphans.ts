@@ -1,7 +1,7 @@
 /**
- * Servers that outlived the platform that started them: a killed parent cannot stop its children. They are found by the
- * data folder's token in their command line, which no other folder's servers have, and stopped before new ones start.
- * Call these only while this process holds the folder. Needs no service.
+ * Stops servers that outlived the platform that started them: a killed parent cannot stop its children. It finds them
+ * by the data folder's token in their command line, which no other folder's servers have, and stops them before new
+ * ones start. Call these only while this process holds the folder. Needs no service.
  */
 import { Effect, Schedule } from "effect"
 import { isAlive, type ProcessInfo, processesNaming, signal } from "./processes.ts"

@@ -1,7 +1,7 @@
 /**
- * Ports for the embedded servers. Another program can take a free port between the check and the server's own bind. So
- * a server is started on a candidate port and, if its log says that the port was taken, on the next one. The port of
- * the last start comes first, so that addresses people wrote down stay valid. Needs no service.
+ * Chooses ports for the embedded servers. Another program can take a free port between the check and the server's own
+ * bind. So a server is started on a candidate port and, if its log says that the port was taken, on the next one. The
+ * port of the last start comes first, so that addresses people wrote down stay valid. Needs no service.
  */
 import { readFile } from "node:fs/promises"
 import { createServer } from "node:net"

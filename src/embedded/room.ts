@@ -1,6 +1,6 @@
 /**
- * Room on the disk of the data folder. Servers that run out of room in the middle of a start give long and unhelpful
- * messages, so the room is checked before, and again when something has failed. Needs no service.
+ * Checks the room on the disk of the data folder. Servers that run out of room in the middle of a start give long and
+ * unhelpful messages, so this checks before, and again when something has failed. Needs no service.
  */
 import { stat, statfs } from "node:fs/promises"
 import { join } from "node:path"

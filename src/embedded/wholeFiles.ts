@@ -1,5 +1,5 @@
 /**
- * Small files that are either there whole or not at all, mode 0600: written beside, then moved into place. Needs no
+ * Writes small files that exist whole or not at all, mode 0600: written beside, then moved into place. Needs no
  * service.
  */
 import { randomBytes } from "node:crypto"
