@@ -1,6 +1,6 @@
 /**
- * The directory by NPA-NXX code, for products that know numbers rather than carriers: one code with its carrier, and
- * the codes that pass some filters. Pure functions of an index, like `rules.ts`. Needs no service.
+ * Queries the directory by NPA-NXX code, for products that know numbers rather than carriers: one code with its
+ * carrier, and the codes that pass some filters. Pure functions of an index, like `rules.ts`. Needs no service.
  */
 import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./DirectoryIndex.ts"
 import { type CarrierType, type Country, countries, type ExchangeStatus, exchangeStatuses } from "./model.ts"

@@ -1,6 +1,6 @@
 /**
- * The number directory's endpoints as an HttpApi group (docs/directory.md, 3): paths, parameters, answers and errors.
- * Definitions only; `http.ts` implements them and the typed client shares them.
+ * Describes the number directory's endpoints as an HttpApi group (docs/directory.md, 3): paths, parameters, answers and
+ * errors. Definitions only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"

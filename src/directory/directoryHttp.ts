@@ -1,6 +1,6 @@
 /**
- * Handlers of the number directory. Reads answer with bytes that the current index caches, so a hot answer is neither
- * built nor encoded again. Needs `Directory` and `Health`.
+ * Handles requests to the number directory. Reads answer with bytes that the current index caches, so a hot answer is
+ * neither built nor encoded again. Needs `Directory` and `Health`.
  */
 import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"

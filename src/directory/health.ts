@@ -1,6 +1,6 @@
 /**
- * The health record (docs/directory.md, 3.6), and sentences that say why it is not `healthy`. Needs `Directory` and
- * `Health`.
+ * Computes the health record (docs/directory.md, 3.6), and sentences that say why it is not `healthy`. Needs
+ * `Directory` and `Health`.
  */
 import { Clock, Effect } from "effect"
 import { version } from "../common/version.ts"

@@ -1,5 +1,5 @@
 /**
- * The number directory for whoever embeds it (`sluice/directory`): `Directory.layerMemory` and `Directory.layerFiles`
+ * Exports the number directory for embedders (`sluice/directory`): `Directory.layerMemory` and `Directory.layerFiles`
  * answer without any server, `Directory.layer` and `Ingestions` work on PostgreSQL, and the readers turn published
  * numbering files into records.
  */

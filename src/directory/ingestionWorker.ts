@@ -1,7 +1,7 @@
 /**
- * The worker thread's side of `Ingestions.layer`: takes one order, ingests on a database connection of its own, sends
- * every event and at last `Done`. When the other side closes it, its work is interrupted and rolled back. Started only
- * by `Ingestions.ts`, as a module of its own.
+ * Runs an ingestion in the worker thread of `Ingestions.layer`: takes one order, ingests on a database connection of
+ * its own, sends every event and at last `Done`. When the other side closes it, its work is interrupted and rolled
+ * back. Started only by `Ingestions.ts`, as a module of its own.
  */
 import { workerData } from "node:worker_threads"
 import * as NodeWorkerRunner from "@effect/platform-node/NodeWorkerRunner"

@@ -1,6 +1,6 @@
 /**
- * The records of the number directory as the files give them, after reading and before indexing (docs/directory.md, 1).
- * Readers of files produce them, the store keeps them, the index answers from them.
+ * Defines the records of the number directory as the files give them, after reading and before indexing
+ * (docs/directory.md, 1). Readers of files produce them, the store keeps them, the index answers from them.
  */
 
 /** Countries covered; US territories count as `US`. See {@link codesMatching}. */

@@ -1,6 +1,6 @@
 /**
- * The dated snapshot of real files that comes with the package, for a first start without a network. What each
- * file is, who published it and under which terms stands in the NOTICE beside them.
+ * Lists the dated snapshot of real files that comes with the package, for a first start without a network. The NOTICE
+ * beside them has their contents, publishers and terms.
  */
 import { fileURLToPath } from "node:url"
 import type { DatasetKind } from "../model.ts"

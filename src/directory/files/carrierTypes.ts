@@ -1,7 +1,7 @@
 /**
  * Reads the carrier type list (`ocn_carriers_joined.csv`): OCN, names, type and country of the carriers, by column
- * name. The two lists that it was joined from are refused: one has no types, the other no names, and each would erase
- * what it lacks.
+ * name. It refuses the two lists that it was joined from: one has no types, the other no names, and each would erase
+ * the data that it lacks.
  */
 import { type CarrierType, type CarrierTypeRecord, carrierTypes, countries, multipleCarriersOcn } from "../model.ts"
 import { splitCsv } from "./csv.ts"

@@ -1,7 +1,7 @@
 /**
  * Reads the CNAC status file of Canada (`COCodeStatus_ALL.csv`, or one area code's `COCodeStatus_NPA….csv`): the
- * layouts of 7, 8 (with Province) and 9 columns (with Pooled), by column name. The line after the header holds only the
- * publication date. Each area code has a line for every code from 200 to 999, by which a complete file is recognized.
+ * layouts of 7, 8 (with Province) and 9 columns (with Pooled), by column name. The line after the header has only the
+ * publication date. Each area code has a line for every code from 200 to 999, which shows that a file is complete.
  */
 import type { CodeRecord, ExchangeStatus } from "../model.ts"
 import { splitCsv } from "./csv.ts"

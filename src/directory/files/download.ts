@@ -1,8 +1,7 @@
 /**
- * Brings a source to a file of this machine: a regular file is used where it lies; a download, a pipe or a device
- * is copied to a temporary file, within the limits, before anything reads it. So a slow or broken transfer never
- * holds a database transaction open, and a zip archive can be read from its end. Needs `FileSystem`, and
- * `HttpClient` for addresses.
+ * Brings a source to a file of this machine: it uses a regular file in place, and copies a download, a pipe or a device
+ * to a temporary file, within the limits, before anything reads it. So a slow or broken transfer never holds a database
+ * transaction open, and a zip archive can be read from its end. Needs `FileSystem`, and `HttpClient` for addresses.
  */
 import { createReadStream } from "node:fs"
 import * as NodeStream from "@effect/platform-node/NodeStream"

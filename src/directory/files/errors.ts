@@ -1,7 +1,7 @@
 /**
- * Why a file of the number directory was not taken: its bytes could not be read (`SourceUnreadable`), it is no file of
- * a known kind (`NotRecognized`), or it is too damaged to replace what is stored (`Refused`). Sources are named without
- * the credentials and the query of an address.
+ * Defines why a file of the number directory is refused: its bytes could not be read (`SourceUnreadable`), it is no
+ * file of a known kind (`NotRecognized`), or it is too damaged to replace the stored data (`Refused`). Sources are
+ * named without the credentials and the query of an address.
  */
 import { Schema } from "effect"
 import { datasetKinds } from "../model.ts"

@@ -1,7 +1,7 @@
 /**
- * The bounds of reading files of the number directory: how large a source may be, packed and unpacked, how long a line,
- * how many malformed lines are listed. They are in one place, so that an operator can see what is refused and why. The
- * bounds of a source are a reference, which a caller may replace.
+ * Defines the bounds of reading files of the number directory: the size of a source, packed and unpacked, the length of
+ * a line, the number of listed malformed lines. They are in one place, so that an operator can see what is refused and
+ * why. The bounds of a source are a reference, which a caller may replace.
  */
 import { Context } from "effect"
 

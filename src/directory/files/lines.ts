@@ -1,7 +1,7 @@
 /**
- * Cuts a stream of bytes into lines of text, synchronously and a chunk at a time. UTF-8 with or without a byte
- * order mark, LF or CRLF. A line that is too long, not UTF-8, or holds control characters (PostgreSQL stores no
- * NUL) is reported as malformed instead of being handed over, and never ends the reading.
+ * Cuts a stream of bytes into lines of text, synchronously and a chunk at a time. UTF-8 with or without a byte order
+ * mark, LF or CRLF. It reports a line that is too long, not UTF-8, or has control characters (PostgreSQL stores no NUL)
+ * as malformed instead of handing it over, and never stops reading for it.
  */
 import { isUtf8 } from "node:buffer"
 import { lineLimitBytes } from "./limits.ts"

@@ -1,8 +1,7 @@
 /**
- * Reads the NANPA central office code assignment file (`CoCodeAssignment_Utilized_AllStates_Public.txt`, before
- * 2024 `allutlzd.txt`): tab-separated, space-padded, the company in quotes with its padding outside. The layouts
- * of 9, 10 and 11 columns are read by column name; the publication date may be a header cell of its own or stand
- * inside the last one.
+ * Reads the NANPA central office code assignment file (`CoCodeAssignment_Utilized_AllStates_Public.txt`, before 2024
+ * `allutlzd.txt`): tab-separated, space-padded, the company in quotes with its padding outside. It reads the layouts of
+ * 9, 10 and 11 columns by column name; the publication date may be a header cell of its own or be inside the last one.
  */
 import type { CodeRecord, ExchangeStatus } from "../model.ts"
 import { quoted } from "./printable.ts"

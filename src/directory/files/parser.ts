@@ -1,6 +1,6 @@
 /**
  * Reads one file from its bytes, synchronously and a chunk at a time: recognises it, hands its lines to the reader of
- * its kind, counts what is malformed, and gives the verdict at the end. It does no input or output, so it runs wherever
+ * its kind, counts malformed lines, and gives the verdict at the end. It does no input or output, so it runs wherever
  * bytes arrive.
  */
 import { createHash } from "node:crypto"

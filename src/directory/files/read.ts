@@ -1,8 +1,8 @@
 /**
  * Reads files of the number directory from a path or an http(s) address, packed or not: `openSource` fetches the source
- * and tells what is in it, `readFile` reads one of its files and hands over the records in batches. Parsing is
- * synchronous within a chunk of 64 KiB; memory does not grow with the file. Needs `FileSystem` and `HttpClient`, which
- * `layer` provides on Node.
+ * and lists its files, `readFile` reads one of its files and hands over the records in batches. Parsing is synchronous
+ * within a chunk of 64 KiB; memory does not grow with the file. Needs `FileSystem` and `HttpClient`, which `layer`
+ * provides on Node.
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Effect, type FileSystem, Layer, type Scope, Stream } from "effect"

@@ -1,6 +1,6 @@
 /**
- * The common interface of the readers of the four kinds of file. A line goes in and becomes a record, or the reader
- * says why not; records come out in batches; at the end the reader tells what the file covers and whether it is
+ * Defines the common interface of the readers of the four kinds of file. A line goes in and becomes a record, or the
+ * reader says why not; records come out in batches; at the end the reader reports the file's coverage and whether it is
  * complete. Readers are synchronous and know neither bytes nor Effect.
  */
 import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord, DatasetKind } from "../model.ts"

@@ -1,6 +1,6 @@
 /**
- * Tells by its first lines what a file is, never by its name: servers answer a wrong address with an HTML page
- * and the status 200, and people rename files.
+ * Recognizes a file by its first lines, never by its name: servers answer a wrong address with an HTML page and the
+ * status 200, and people rename files.
  */
 import { carrierTypesHeader, makeCarrierTypesReader } from "./carrierTypes.ts"
 import { cnacDate, cnacHeader, makeCnacReader } from "./cnac.ts"

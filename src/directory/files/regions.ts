@@ -1,5 +1,5 @@
 /**
- * States, territories and provinces as the files write them. The code files name them by two letters; the NPA
+ * Maps states, territories and provinces from their spellings in the files. The code files use two letters; the NPA
  * report writes Canadian provinces, and sometimes a territory, in full, and may name several.
  */
 

@@ -1,7 +1,7 @@
 /**
- * Opens a local file as the files it holds: itself, what gzip packed, or the entries of a zip archive, told by
- * their first bytes. Everything is a stream with a bound on its unpacked size; checksums of both formats are
- * verified.
+ * Opens a local file as the files it contains: itself, the content of a gzip, or the entries of a zip archive,
+ * recognized by their first bytes. Everything is a stream with a bound on its unpacked size; checksums of both formats
+ * are verified.
  */
 import { createReadStream } from "node:fs"
 import { open } from "node:fs/promises"
