@@ -1,6 +1,6 @@
 /**
- * Organizations' own numbers (docs/platform.md, 4.4): operators import them, look-ups and searches read them. Needs
- * `SqlClient` and `PageCursors`.
+ * Keeps organizations' own numbers (docs/platform.md, 4.4): operators import them, look-ups and searches read them.
+ * Needs `SqlClient` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * Number lookup and search (docs/platform.md, 4). Reads the directory in memory and the inventory in PostgreSQL, and
- * answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
+ * Looks up and searches numbers (docs/platform.md, 4). Reads the directory in memory and the inventory in PostgreSQL,
+ * and answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"

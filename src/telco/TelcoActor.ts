@@ -1,7 +1,7 @@
 /**
- * The organization's telco actor. It decides that something was looked up or searched, so its decisions carry an event
- * and no fact, and it has no state. The service has found the answer before, in the directory and the inventory, which
- * are reference data. Pure.
+ * Decides that something was looked up or searched, for one organization: its decisions carry an event and no fact, and
+ * it has no state. The service has found the answer before, in the directory and the inventory, which are reference
+ * data. Pure.
  */
 import { Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"

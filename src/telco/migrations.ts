@@ -1,6 +1,6 @@
 /**
- * The table of organizations' numbers (docs/platform.md, 4.4): reference data that operators import, so it is in
- * PostgreSQL only.
+ * Creates the table of organizations' numbers (docs/platform.md, 4.4): reference data that operators import, so it is
+ * in PostgreSQL only.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,5 +1,5 @@
 /**
- * Telephone numbers as people write them, with or without the country's 1 and with any punctuation
+ * Parses telephone numbers as people write them, with or without the country's 1 and with any punctuation
  * (docs/platform.md, 4.1). Pure.
  */
 

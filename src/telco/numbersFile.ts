@@ -1,7 +1,7 @@
 /**
- * Files of numbers (docs/platform.md, 4.4): lines of comma-separated cells with the number in the first one. A first
- * line without a digit in its first cell is a heading, and empty lines are skipped. The reader works a chunk at a time,
- * in bounded memory. Pure.
+ * Reads files of numbers (docs/platform.md, 4.4): lines of comma-separated cells with the number in the first one. A
+ * first line without a digit in its first cell is a heading, and empty lines are skipped. The reader works a chunk at a
+ * time, in bounded memory. Pure.
  */
 import { listedMalformedLimit, makeLineSplitter, malformedShareLimit, splitCsv } from "../directory/index.ts"
 import { normalizeNumber } from "./numbers.ts"

@@ -1,6 +1,6 @@
 /**
- * Telco's endpoints as an HttpApi group (docs/platform.md, 4): paths, parameters, answers and errors. Definitions only;
- * `http.ts` implements them and the typed client shares them.
+ * Describes telco's endpoints as an HttpApi group (docs/platform.md, 4): paths, parameters, answers and errors.
+ * Definitions only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"

@@ -1,4 +1,4 @@
-/** Handlers of telco. Needs `Telco`. */
+/** Handles requests to telco. Needs `Telco`. */
 
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
