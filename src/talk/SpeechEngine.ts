@@ -1,6 +1,6 @@
 /**
- * What makes audio of text. `espeak/EspeakEngine.ts` runs the programs of this machine, `upstream/UpstreamEngine.ts`
- * asks a speech service.
+ * Defines the port that turns text into audio. `espeak/EspeakEngine.ts` runs the programs of this machine,
+ * `upstream/UpstreamEngine.ts` asks a speech service.
  */
 import { Context, Data, type Effect, type Stream } from "effect"
 import type { FormatId } from "./formats.ts"

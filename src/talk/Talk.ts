@@ -1,6 +1,6 @@
 /**
- * Speech (docs/platform.md, 10): checks what is asked, has the engine make the audio in a place of the organization, and
- * stores the event before the audio is complete. Needs `SpeechEngine` and `Engine`.
+ * Speaks texts (docs/platform.md, 10): checks the request, has the engine make the audio in a slot of the organization,
+ * and stores the event before the audio is complete. Needs `SpeechEngine` and `Engine`.
  */
 import { Context, Data, Effect, Layer, type Scope, Sink, Stream } from "effect"
 import { type BulkheadFull, makeRefusingBulkhead } from "../common/Bulkhead.ts"

@@ -1,6 +1,6 @@
 /**
- * The organization's talk actor. It decides that a text was spoken, so its decisions carry an event and no fact, and it
- * has no state. Pure.
+ * Decides that a text was spoken, for one organization: its decisions carry an event and no fact, and it has no state.
+ * Pure.
  */
 import { Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"

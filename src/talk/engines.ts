@@ -1,4 +1,6 @@
-/** Which engine speaks (docs/platform.md, 10.5): the configured speech service, else the programs of this machine. */
+/**
+ * Chooses the speech engine (docs/platform.md, 10.5): the configured speech service, else the programs of this machine.
+ */
 import type { Layer } from "effect"
 import * as EspeakEngine from "./espeak/EspeakEngine.ts"
 import type { SpeechEngine } from "./SpeechEngine.ts"

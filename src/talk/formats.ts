@@ -1,4 +1,4 @@
-/** Audio formats of talk (docs/platform.md, 10.4): their ids and content types. Pure. */
+/** Defines the audio formats of talk (docs/platform.md, 10.4): their ids and content types. Pure. */
 
 /** Ids of the formats; `ogg` holds Opus. */
 export const formatIds = ["wav", "mp3", "ogg"] as const

@@ -1,4 +1,4 @@
-/** The bounds of talk (docs/platform.md, 10). */
+/** Defines the bounds of talk (docs/platform.md, 10). */
 
 /** Longest text of a request, in code points. */
 export const maximumTextCharacters = 5_000

@@ -1,6 +1,6 @@
 /**
- * Talk's endpoints as an HttpApi group (docs/platform.md, 10): paths, bodies, answers and errors. Definitions only;
- * `http.ts` implements them and the typed client shares them.
+ * Describes talk's endpoints as an HttpApi group (docs/platform.md, 10): paths, bodies, answers and errors. Definitions
+ * only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

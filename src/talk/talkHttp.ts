@@ -1,4 +1,4 @@
-/** Handlers of talk. Needs `Talk`. */
+/** Handles requests to talk. Needs `Talk`. */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"

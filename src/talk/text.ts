@@ -1,4 +1,4 @@
-/** Rules on texts that are to be spoken. Characters are code points. Pure. */
+/** Counts the characters of texts, and splits texts for the engine. Characters are code points. Pure. */
 
 /** How many characters a text has. */
 export const charactersOf = (text: string): number => {

@@ -1,4 +1,4 @@
-/** Voices of talk (docs/platform.md, 10.3), and the sentence for a voice that nobody knows. Pure. */
+/** Defines the voices of talk (docs/platform.md, 10.3), and the sentence for an unknown voice. Pure. */
 import { quote } from "../http/parameters.ts"
 import { nearestName } from "../http/unknownNames.ts"
 

@@ -1,6 +1,4 @@
-/**
- * MP3 streams (MPEG-1, 2 and 2.5, layer III): finds the frames, which tell how long the audio lasts. Pure.
- */
+/** Reads MP3 streams (MPEG-1, 2 and 2.5, layer III): finds the frames, which give the duration of the audio. Pure. */
 import { type AudioReader, makeByteBuffer } from "./reader.ts"
 
 /** Kilobits a second by the header's index; 0 is a frame of free format, which is not read. */

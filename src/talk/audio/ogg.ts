@@ -1,6 +1,6 @@
 /**
- * Ogg streams of Opus (RFC 3533, RFC 7845): finds the pages, whose positions tell how long the audio lasts. Parts behind
- * one another are a chained stream, which needs no change. Pure.
+ * Reads Ogg streams of Opus (RFC 3533, RFC 7845): finds the pages, whose positions give the duration of the audio.
+ * Consecutive parts are a chained stream, which needs no change. Pure.
  */
 import { type AudioReader, makeByteBuffer } from "./reader.ts"
 

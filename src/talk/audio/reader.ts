@@ -1,4 +1,4 @@
-/** What reads the audio of one part as it comes. */
+/** Defines the reader of the audio of one part as it arrives. */
 export interface AudioReader {
   /** Takes the next bytes and answers those that go on to the caller. */
   readonly push: (bytes: Uint8Array) => Uint8Array

@@ -1,6 +1,6 @@
 /**
- * WAV files (RIFF): reads their header, and writes one whose lengths are right. Programs and services that write a WAV file as they make it
- * cannot know its length, and put a false one. Pure.
+ * Reads the header of WAV files (RIFF), and writes one with true lengths. Programs and services that write a WAV file
+ * while they make it cannot know its length, and put a false one. Pure.
  */
 
 /** A WAV file: its `fmt ` chunk and its samples. */

@@ -1,5 +1,5 @@
 /**
- * Speech by the programs of this machine: `espeak-ng` makes WAV, `lame` and `opusenc` make MP3 and Ogg Opus of it where
+ * Speaks by the programs of this machine: `espeak-ng` makes WAV, `lame` and `opusenc` make MP3 and Ogg Opus of it if
  * they are installed (docs/platform.md, 10.5).
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"

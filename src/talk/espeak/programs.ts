@@ -1,6 +1,6 @@
 /**
- * Programs of this machine as streams: text or audio in, audio out, nothing in a file. A program that is no longer read
- * is killed. Needs `ChildProcessSpawner`.
+ * Runs programs of this machine as streams: text or audio in, audio out, nothing in a file. It kills a program that is
+ * no longer read. Needs `ChildProcessSpawner`.
  */
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * Speech by a service with OpenAI's interface (docs/platform.md, 10.5): `POST <address>/audio/speech`, whose answer goes
- * on to the caller as it comes. What the service says in its errors stays in the log. Needs `HttpClient`.
+ * Speaks by a service with OpenAI's interface (docs/platform.md, 10.5): `POST <address>/audio/speech`, whose answer
+ * goes on to the caller as it arrives. The text of the service's errors stays in the log. Needs `HttpClient`.
  */
 import { Effect, Layer, Redacted, Stream } from "effect"
 import {
