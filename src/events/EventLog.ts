@@ -1,7 +1,7 @@
 /**
- * The event log (docs/platform.md, 5.4): every event of an organization for 30 days, as it was delivered, byte for
- * byte. It is a projection and follows the decisions, as a rule within a second. Needs `SqlClient`, `PageCursors` and
- * `EventWakeups`; appending needs `DayPartitions` too.
+ * Keeps the event log (docs/platform.md, 5.4): every event of an organization for 30 days, as it was delivered, byte
+ * for byte. It is a projection and follows the decisions, normally within a second. Needs `SqlClient`, `PageCursors`
+ * and `EventWakeups`; appending needs `DayPartitions` too.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,5 +1,6 @@
 /**
- * Where an event comes from (docs/platform.md, 5.7): the frame of the log that holds the decision, and what of it is the organization's own. Needs `Engine` and `EventLog`.
+ * Finds the origin of an event (docs/platform.md, 5.7): the frame of the log that holds the decision, and the
+ * organization's own records of it. Needs `Engine` and `EventLog`.
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"

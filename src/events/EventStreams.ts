@@ -1,5 +1,5 @@
 /**
- * The open event streams of this node. Bounds their number, and ends them when the listener stops, which would
+ * Tracks the open event streams of this node. Bounds their number, and ends them when the listener stops, which would
  * otherwise wait for readers that never leave. Needs no service.
  */
 import { Context, Data, Deferred, Effect, Layer, type Scope } from "effect"

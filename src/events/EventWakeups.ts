@@ -1,8 +1,8 @@
 /**
- * Tells the waiters of an organization that events were appended: on this node at once, on other nodes by a
+ * Wakes the waiters of an organization when events were appended: on this node immediately, on other nodes by a
  * notification of PostgreSQL. A fiber sends it after the commit, not inside the transaction, because commits that
- * notify wait for each other. Waiters also look by themselves now and then, so a lost notification only delays them.
- * Needs `Notifications`.
+ * notify wait for each other. Waiters also look by themselves from time to time, so a lost notification only delays
+ * them. Needs `Notifications`.
  */
 import { Context, Duration, Effect, Latch, Layer, type Scope, Stream } from "effect"
 import { Notifications } from "../postgres/Notifications.ts"

@@ -1,5 +1,5 @@
 /**
- * Test events: the example of a catalogued type, emitted as an event that is not live, for `sluice trigger`. It is a
+ * Emits test events: the example of a catalogued type, as an event that is not live, for `sluice trigger`. It is a
  * decision like any other, so the event reaches the log and the endpoints like every event (docs/platform.md, 5.6).
  * Needs `Engine`.
  */

@@ -1,6 +1,6 @@
 /**
- * The event catalogue: every type with its service, payload and an example (docs/platform.md, 5.2). Rules emit through
- * `publicEvent`, which validates the payload. Pure.
+ * Defines the event catalogue: every type with its service, payload and an example (docs/platform.md, 5.2). Rules emit
+ * through `publicEvent`, which validates the payload. Pure.
  */
 import { Schema } from "effect"
 import type { PublicEvent } from "../engine/Actor.ts"

@@ -1,4 +1,4 @@
-/** The event catalogue as text for the documentation, made from the catalogue itself so that the two agree. Pure. */
+/** Writes the event catalogue as text for the documentation, from the catalogue itself so that the two agree. Pure. */
 import { Schema } from "effect"
 import { catalogue } from "./catalogue.ts"
 

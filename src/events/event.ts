@@ -1,6 +1,6 @@
 /**
- * An event as it is recorded, listed and delivered (docs/platform.md, 5.1). It is part of the decision that caused it:
- * the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
+ * Defines an event as it is recorded, listed and delivered (docs/platform.md, 5.1). It is part of the decision that
+ * caused it: the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
  */
 import { Schema } from "effect"
 import type { EventRecord } from "../engine/records.ts"

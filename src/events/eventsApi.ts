@@ -1,6 +1,6 @@
 /**
- * The event log's endpoints as an HttpApi group (docs/platform.md, 5.4 and 5.5): paths, parameters, answers and errors.
- * Definitions only; `http.ts` implements them and the typed client shares them.
+ * Describes the event log's endpoints as an HttpApi group (docs/platform.md, 5.4 and 5.5): paths, parameters, answers
+ * and errors. Definitions only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

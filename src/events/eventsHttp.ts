@@ -1,5 +1,5 @@
 /**
- * Handlers of the event log. Answers are made of the stored texts, so that an event has the same bytes here and in
+ * Handles requests to the event log. It answers with the stored texts, so that an event has the same bytes here and in
  * every delivery. Needs `EventLog`, `EventStreams` and `Authentication`.
  */
 

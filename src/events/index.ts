@@ -1,4 +1,6 @@
-/** Events for the rest of the program: their shape, the catalogue that rules emit from, and patterns of types. */
+/**
+ * Exports events for the rest of the program: their shape, the catalogue that rules emit from, and patterns of types.
+ */
 export {
   type CataloguedType,
   catalogue,

@@ -1,7 +1,7 @@
 /**
- * The event log's table (docs/platform.md, 5.4): a projection of the decisions' events, partitioned by day. `body` is
- * the event as it is shown and delivered (`encodeEvent`). Within one organization the order of events is (created_at,
- * sequence, idx): time never goes back in a partition of the engine, and an organization lives in one.
+ * Creates the event log's table (docs/platform.md, 5.4): a projection of the decisions' events, partitioned by day.
+ * `body` is the event as it is shown and delivered (`encodeEvent`). Within one organization the order of events is
+ * (created_at, sequence, idx): time never goes back in a partition of the engine, and an organization lives in one.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,2 +1,2 @@
-/** The name of the event log's table, which replays of webhooks read too. */
+/** Defines the name of the event log's table, which replays of webhooks read too. */
 export const eventsTable = "events"
