@@ -1,6 +1,6 @@
 /**
- * What an organization sees of its billing (docs/platform.md, 11): subscription, entitlements, invoices, and the way to another plan. Needs `Subscriptions`, `BillingProvider`,
- * `Invoices` and `Organizations`.
+ * Serves an organization's view of its billing (docs/platform.md, 11): subscription, entitlements, invoices, and the
+ * way to another plan. Needs `Subscriptions`, `BillingProvider`, `Invoices` and `Organizations`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"

@@ -1,6 +1,7 @@
 /**
- * Checkouts on pages of this server (docs/platform.md, 11.4). The page's address is a secret of which a digest is kept; the organization's billing decides whether it is open and was
- * paid, so that nothing is paid twice. Needs `SqlClient`, `Subscriptions`.
+ * Runs checkouts on pages of this server (docs/platform.md, 11.4). The page's address is a secret of which only a
+ * digest is stored; the organization's billing decides whether it is open and was paid, so nothing is paid twice. Needs
+ * `SqlClient`, `Subscriptions`.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * Invoices as they are listed (docs/platform.md, 11.5), with addresses of their documents that end after a while. Rows follow the decisions, normally within a second. Needs
- * `SqlClient` and `PageCursors`.
+ * Lists invoices (docs/platform.md, 11.5), with temporary addresses of their documents. Rows follow the decisions,
+ * normally within a second. Needs `SqlClient` and `PageCursors`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option } from "effect"

@@ -1,6 +1,7 @@
 /**
- * Payments by Stripe (docs/platform.md, 11.10): checkouts on its pages, and what its notices make of subscriptions and invoices. A notice is only a reason to read the object again. The package
- * `stripe` is loaded when a key is configured, and never else. Needs `SqlClient`, `Subscriptions`.
+ * Takes payments by Stripe (docs/platform.md, 11.10): checkouts on its pages, and the effects of its notices on
+ * subscriptions and invoices. A notice is only a reason to read the object again. The package `stripe` is loaded only
+ * if a key is configured. Needs `SqlClient`, `Subscriptions`.
  */
 import { Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

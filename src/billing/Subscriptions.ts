@@ -1,6 +1,6 @@
 /**
- * Asks the billing of organizations (docs/platform.md, 11): their subscription, what is decided about it, and the plans in force. Needs an engine, which may have to be
- * started first.
+ * Asks the billing of organizations (docs/platform.md, 11): their subscription, the decisions about it, and the present
+ * plans. Needs an engine, which may have to be started first.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { type AskError, isRetryable } from "../engine/errors.ts"

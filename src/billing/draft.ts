@@ -1,6 +1,4 @@
-/**
- * A decision of billing while it is made: the facts so far, what they make of the state, and the events that tell of them. Pure.
- */
+/** Collects a decision of billing: the facts so far, the state after them, and the events that report them. Pure. */
 import * as Actor from "../engine/Actor.ts"
 import { publicEvent } from "../events/index.ts"
 import { freePlans, OrganizationActor, subscribing } from "../platform/OrganizationActor.ts"

@@ -1,4 +1,4 @@
-/** What billing refuses, and what may be away. */
+/** Defines the refusals of billing, and the errors of an absent service. */
 import { Data } from "effect"
 
 /** The catalogue has no such price, or an address is none that the customer may be sent to. */

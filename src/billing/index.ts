@@ -1,4 +1,4 @@
-/** What other rooms may use of billing. */
+/** Exports the parts of billing that other rooms may use. */
 export { Billing, type BillingOptions } from "./Billing.ts"
 export { BillingProvider } from "./BillingProvider.ts"
 export { BuiltInCheckouts, layerBuiltIn } from "./BuiltInCheckouts.ts"

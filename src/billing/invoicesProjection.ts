@@ -1,4 +1,7 @@
-/** Keeps the rows of invoices, as part of the SQL reactor's batch (docs/platform.md, 11.5). The same records give the same rows. Needs `SqlClient`. */
+/**
+ * Keeps the rows of invoices, as part of the SQL reactor's batch (docs/platform.md, 11.5). The same records give the
+ * same rows. Needs `SqlClient`.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../engine/Reactor.ts"

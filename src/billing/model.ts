@@ -1,6 +1,6 @@
 /**
- * What the billing of an organization consists of (docs/platform.md, 11): commands, facts and state of its actor, and how a subscription and an invoice are shown. Definitions
- * alone; `rules.ts` decides. Times are Unix milliseconds.
+ * Defines the billing of an organization (docs/platform.md, 11): commands, facts and state of its actor, and the public
+ * shapes of a subscription and an invoice. Definitions alone; `rules.ts` decides. Times are Unix milliseconds.
  */
 import { Schema } from "effect"
 import type { catalogue } from "../events/index.ts"

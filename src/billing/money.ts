@@ -1,4 +1,4 @@
-/** Amounts of money as people read them. Pure. */
+/** Formats amounts of money for people. Pure. */
 
 /**
  * Digits of a currency's minor unit by ISO 4217 (list one), for those that do not have 2. Not those of locale data, which leave out digits that are seldom written (CLDR has none for the forint),

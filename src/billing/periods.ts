@@ -1,6 +1,6 @@
 /**
- * Calendar arithmetic of billing, all of it in UTC (docs/platform.md, 11.2): periods that keep the day on which a subscription began, and calendar months. Pure;
- * times are Unix milliseconds.
+ * Computes billing's calendar, all of it in UTC (docs/platform.md, 11.2): periods that keep the day on which a
+ * subscription began, and calendar months. Pure; times are Unix milliseconds.
  */
 
 /** How often a price is paid. */

@@ -1,6 +1,6 @@
 /**
- * The price catalogue (docs/platform.md, 11.3): what can be subscribed to, and which products a plan includes. It is configuration, given as JSON; the built-in one sells the
- * platform plans together with the send plans. Pure.
+ * Reads the price catalogue (docs/platform.md, 11.3): the subscriptions on sale, and the products that a plan includes.
+ * It is configuration, given as JSON; the built-in one sells the platform plans together with the send plans. Pure.
  */
 import { Option, Schema } from "effect"
 import {

@@ -1,6 +1,7 @@
 /**
- * The billing of an organization as an actor (docs/platform.md, 11): it decides what a checkout, a payment or a cancellation does to the subscription, and with it in one
- * decision which plans are in force. Its time comes when a period ends, an invoice is due, or the grace of an unpaid subscription is over. Pure.
+ * Decides the billing of an organization as an actor (docs/platform.md, 11): the effect of a checkout, a payment or a
+ * cancellation on the subscription, and, in the same decision, the present plans. Its time comes when a period ends, an
+ * invoice is due, or the grace of an unpaid subscription is over. Pure.
  */
 import * as Actor from "../engine/Actor.ts"
 import { OrganizationActor } from "../platform/OrganizationActor.ts"

@@ -1,6 +1,7 @@
 /**
- * What Stripe's word does to a subscription (docs/platform.md, 11.10). Notices come more than once and in any order, so each is only a reason to read the object again, and what was read counts
- * alone: the same word twice changes nothing, and an older word than the last is refused. Pure.
+ * Applies Stripe's objects to a subscription (docs/platform.md, 11.10). Notices come more than once and in any order,
+ * so each is only a reason to read the object again, and only the object counts: the same object twice changes nothing,
+ * and one older than the last is refused. Pure.
  */
 import * as Actor from "../engine/Actor.ts"
 import type { BillingDecision, Draft } from "./draft.ts"

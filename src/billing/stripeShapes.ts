@@ -1,4 +1,4 @@
-/** What objects of Stripe's are here (docs/platform.md, 11.10). Pure; only the types are of the package `stripe`. */
+/** Maps objects of Stripe to ours (docs/platform.md, 11.10). Pure; only the types are of the package `stripe`. */
 import type { Stripe } from "stripe"
 import type { InvoiceStatus, StripeInvoice, StripeSubscription } from "./model.ts"
 import type { PriceCatalogue } from "./prices.ts"

@@ -1,4 +1,7 @@
-/** The tables of billing (docs/platform.md, 11): checkouts, whose addresses are secrets, and invoices, a projection of the actor's facts. */
+/**
+ * Defines the tables of billing (docs/platform.md, 11): checkouts, whose addresses are secrets, and invoices, a
+ * projection of the actor's facts.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

@@ -1,4 +1,4 @@
-/** Handlers of billing. Needs `Billing`; the access middleware gives the principal. */
+/** Handles requests to billing. Needs `Billing`; the access middleware gives the principal. */
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

@@ -1,6 +1,6 @@
 /**
- * The page on which a customer pays (docs/platform.md, 11.4): one form without scripts. Opening it pays nothing, because mail programs and scanners open addresses on their own. Needs
- * `BuiltInCheckouts` and `HttpRouter`.
+ * Serves the page on which a customer pays (docs/platform.md, 11.4): one form without scripts. Opening it pays nothing,
+ * because mail programs and scanners open addresses on their own. Needs `BuiltInCheckouts` and `HttpRouter`.
  */
 import { hash } from "node:crypto"
 import { Effect, Layer } from "effect"

@@ -1,4 +1,4 @@
-/** Invoices as PDF behind signed addresses (docs/platform.md, 11.5). Needs `Invoices` and `HttpRouter`. */
+/** Serves invoices as PDF behind signed addresses (docs/platform.md, 11.5). Needs `Invoices` and `HttpRouter`. */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { errorBody } from "../../http/errors.ts"

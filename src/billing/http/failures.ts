@@ -1,4 +1,4 @@
-/** How failures of billing become answers of the generic shape (docs/platform.md, 1.4). */
+/** Maps failures of billing to answers of the generic shape (docs/platform.md, 1.4). */
 import { Duration, Effect } from "effect"
 import { SqlError } from "effect/sql"
 import { databaseFailed } from "../../http/databaseFailure.ts"

@@ -1,6 +1,6 @@
 /**
- * Where Stripe sends its notices (docs/platform.md, 11.10). Their signature is over the bytes as they came. What could not be taken in is answered 503, and Stripe sends it again. Needs
- * `StripeNotices` and `HttpRouter`.
+ * Receives Stripe's notices (docs/platform.md, 11.10). Their signature is over the bytes as they came. A notice that
+ * could not be processed is answered 503, and Stripe sends it again. Needs `StripeNotices` and `HttpRouter`.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

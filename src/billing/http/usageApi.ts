@@ -1,6 +1,6 @@
 /**
- * Usage as HttpApi groups (docs/platform.md, 11.7 to 11.9): what an organization sees of it, and what another product's site reports. Definitions only; `usageHttp.ts` implements
- * them.
+ * Describes usage as HttpApi groups (docs/platform.md, 11.7 to 11.9): an organization's view of it, and the reports of
+ * another product's site. Definitions only; `usageHandlers.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

@@ -1,4 +1,7 @@
-/** Handlers of usage. Needs `Billing`, `Usage` and, for an account's own limit, `Engine`; the access middlewares say who asks. */
+/**
+ * Handles requests for usage. Needs `Billing`, `Usage` and, for an account's own limit, `Engine`; the access
+ * middlewares give the principal.
+ */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

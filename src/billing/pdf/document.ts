@@ -1,6 +1,7 @@
 /**
- * An invoice as PDF (docs/platform.md, 11.5): tagged, so that it can be read aloud, and with its fonts in it, because those that every reader has lack most of Europe's letters. The same
- * invoice gives the same bytes. Needs no service.
+ * Draws an invoice as PDF (docs/platform.md, 11.5): tagged, so that it can be read aloud, and with its fonts in it,
+ * because the fonts that every reader has lack most of Europe's letters. The same invoice gives the same bytes. Needs
+ * no service.
  */
 import { createRequire } from "node:module"
 import { Data, Effect, Semaphore } from "effect"

@@ -1,6 +1,7 @@
 /**
- * Counts calls in memory and puts the counts into the log as facts, at most once a second for each organization (docs/platform.md, 11.8). A crash loses what was not told of yet; nothing is
- * counted twice, because what may have been stored is told of again under the same idempotency key. Needs `Engine`.
+ * Counts calls in memory and writes the counts to the log as facts, at most once a second for each organization
+ * (docs/platform.md, 11.8). A crash loses the unwritten counts; nothing is counted twice, because a count with an
+ * unknown outcome is written again under the same idempotency key. Needs `Engine`.
  */
 import { Clock, Duration, Effect, Layer, Metric } from "effect"
 import { randomText } from "../../common/identifiers.ts"

@@ -1,4 +1,7 @@
-/** Usage as it is asked for, and as sites report it (docs/platform.md, 11.8 and 11.9). Figures follow the log, normally within seconds. Needs `SqlClient` and `Engine`. */
+/**
+ * Answers queries of usage, and records the reports of sites (docs/platform.md, 11.8 and 11.9). Figures follow the log,
+ * normally within seconds. Needs `SqlClient` and `Engine`.
+ */
 import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"

@@ -1,6 +1,7 @@
 /**
- * Keeps figures of usage for as long as they are asked for (docs/platform.md, 11.8), and removes older ones. What contents took before is added up in one row for each organization, because the
- * figures of today go on from there. Every node may do it: removing twice removes nothing more. Needs `SqlClient`.
+ * Keeps figures of usage for their time (docs/platform.md, 11.8), and removes older ones. It adds up the earlier
+ * storage of contents in one row for each organization, because today's figures continue from there. Every node may do
+ * it: removing twice removes nothing more. Needs `SqlClient`.
  */
 import { Clock, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,7 @@
 /**
- * Usage as the records of the log tell it (docs/platform.md, 11.8): which products were used how much in which hour. What is a fact anyway (a look-up, a speech, an accepted email) is counted
- * from that fact alone, so nothing is counted twice. Pure: the projection adds it up in PostgreSQL, and a recount of the whole log finds the same.
+ * Counts usage from the records of the log (docs/platform.md, 11.8): how much each product was used in each hour. Work
+ * that is a fact anyway (a look-up, a speech, an accepted email) is counted from that fact alone, so nothing is counted
+ * twice. Pure: the projection adds it up in PostgreSQL, and a recount of the whole log finds the same.
  */
 import type { LogRecord } from "../../engine/records.ts"
 import { testEventsKind } from "../../events/index.ts"

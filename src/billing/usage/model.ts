@@ -1,5 +1,6 @@
 /**
- * What usage is counted in (docs/platform.md, 11.8), and the actors that put into the log what no other fact says: calls that made none, and what other products' sites report. Pure.
+ * Defines the units of usage (docs/platform.md, 11.8), and the actors that record usage without another fact: calls
+ * that made none, and the reports of other products' sites. Pure.
  */
 import { Schema } from "effect"
 import * as Actor from "../../engine/Actor.ts"

@@ -1,6 +1,6 @@
 /**
- * Adds usage up by the hour, as part of the SQL reactor's batch: the transaction that moves the cursor adds what lies behind it, so nothing is added twice (docs/platform.md, 11.8).
- * Needs `SqlClient`.
+ * Adds usage up by the hour, as part of the SQL reactor's batch: the transaction that moves the cursor adds the records
+ * before it, so nothing is added twice (docs/platform.md, 11.8). Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
