@@ -1,4 +1,4 @@
-/** The record of what operators did (docs/platform.md, 8.3: admin acts are recorded). Needs `SqlClient`. */
+/** Records the acts of operators (docs/platform.md, 8.3: admin acts are recorded). Needs `SqlClient`. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

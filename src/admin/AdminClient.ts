@@ -1,6 +1,7 @@
 /**
- * The typed client of the admin API. The command line uses it over HTTP with a running platform, and with the same
- * handlers in its own process when none is running (AdminLocal.ts), so that a command does the same thing either way.
+ * AdminClient is the typed client of the admin API. The command line uses it over HTTP with a running platform, and
+ * with the same handlers in its own process if none is running (AdminLocal.ts), so a command does the same thing either
+ * way.
  */
 import { Context, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"

@@ -1,6 +1,6 @@
 /**
- * The admin API without a listener: the client's requests go to the handlers in this process. Loaded only by commands that find no running platform,
- * because it brings all that the platform's services need.
+ * Serves the admin API without a listener: the client's requests go to the handlers in this process. Only commands that
+ * find no running platform load it, because it brings everything that the platform's services need.
  */
 import { Effect, Layer } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"

@@ -1,6 +1,7 @@
 /**
- * Shows operators the nodes of a deployment and its partitions, and has a node hand its partitions over (`sluice cluster`). On one machine there
- * is one node, which shows what it runs. Needs `Engine`; in a cluster also `Membership`.
+ * Shows operators the nodes of a deployment and its partitions, and makes a node hand its partitions over
+ * (`sluice cluster`). On one machine there is one node, which shows its own partitions. Needs `Engine`; in a cluster
+ * also `Membership`.
  */
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { knownFormats } from "../common/formats.ts"

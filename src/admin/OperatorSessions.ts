@@ -1,6 +1,6 @@
 /**
- * Who may use the admin API: the bearer of one of its credentials, and operators who signed in to the console with one (docs/platform.md, 12.2). Sessions are kept in memory, so a
- * restart ends them. Needs no service.
+ * Authenticates users of the admin API: the bearer of one of its credentials, and operators who signed in to the
+ * console with one (docs/platform.md, 12.2). Sessions are kept in memory, so a restart ends them. Needs no service.
  */
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"

@@ -1,7 +1,9 @@
 /**
- * Deletes an organization for good (docs/platform.md, 2.9): its keys at once, then what it has decided on (accounts, senders, emails, endpoints), the key of its contents, and
- * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineOnDemand`, `SqlClient`,
- * `Subscriptions` and `AdminActs`; cancels at the `BillingProvider`, and forgets keys of contents and captured mails of this process, where it has any.
+ * Deletes an organization for good (docs/platform.md, 2.9): its keys immediately, then its actors (accounts, senders,
+ * emails, endpoints), the key of its contents, and its rows. Every step may be repeated, so another deletion finishes
+ * one that was cut short. Needs `Organizations`, `ApiKeys`, `EngineWhenNeeded`, `SqlClient`, `Subscriptions` and
+ * `AdminActs`; cancels at the `BillingProvider`, and drops keys of contents and captured mails of this process, if it
+ * has any.
  */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

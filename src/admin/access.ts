@@ -1,4 +1,4 @@
-/** The credential that the admin API requires (docs/platform.md, 8.3). */
+/** Checks the credential that the admin API requires (docs/platform.md, 8.3). */
 import { HttpApiMiddleware } from "effect/http-api"
 import { EnvelopeUnauthorized, EnvelopeUnavailable } from "../http/wireErrors.ts"
 

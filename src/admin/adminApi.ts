@@ -1,7 +1,7 @@
 /**
- * The admin API, `/admin/v1`: what the command line does to a running platform, for operators' own tools too. It has a
- * listener of its own (loopback by default) and a credential of its own (`Authorization: Bearer adm_…`); customers'
- * keys open nothing here (docs/platform.md, 8.3). Errors have the generic envelope.
+ * Describes the admin API, `/admin/v1`, of the command line and of operators' own tools. It has a listener of its own
+ * (loopback by default) and a credential of its own (`Authorization: Bearer adm_…`); customers' keys open nothing here
+ * (docs/platform.md, 8.3). Errors have the generic envelope.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

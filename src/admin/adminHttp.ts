@@ -1,7 +1,7 @@
 /**
- * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `SqlClient`;
- * a change is recorded in its own transaction. A failure of the database is an `unavailable` that is safe to repeat;
- * any other error is a defect.
+ * Handles requests to the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and
+ * `SqlClient`; a change is recorded in its own transaction. A failure of the database is an `unavailable` that is safe
+ * to repeat; any other error is a defect.
  */
 
 import { Clock, Context, Effect, Layer, Option, Stream, type Types } from "effect"

@@ -1,4 +1,7 @@
-/** The part of the admin API for the console (docs/platform.md, 12): operators' sessions, links for organizations, and what an operator's first page shows. */
+/**
+ * Describes the part of the admin API for the console (docs/platform.md, 12): operators' sessions, links for
+ * organizations, and the data of an operator's first page.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { integerParameter } from "../http/parameters.ts"

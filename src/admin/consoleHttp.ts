@@ -1,4 +1,7 @@
-/** Handlers of the admin API's groups for the console (docs/platform.md, 12). Needs `OperatorSessions`, `ConsoleLinks`, `AdminActs` and `Inspection`. */
+/**
+ * Handles requests to the admin API's groups for the console (docs/platform.md, 12). Needs `OperatorSessions`,
+ * `ConsoleLinks`, `AdminActs` and `Inspection`.
+ */
 import { Clock, Context, Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"

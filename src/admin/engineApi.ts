@@ -1,4 +1,4 @@
-/** The admin API of the engine: its partitions, the nodes that have them, and what reactors have parked. */
+/** Describes the admin API of the engine: its partitions, their nodes, and the parked records of reactors. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"

@@ -1,4 +1,4 @@
-/** How failures of the services become the admin API's answers (docs/platform.md, 1.4). */
+/** Maps failures of the services to the admin API's answers (docs/platform.md, 1.4). */
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"

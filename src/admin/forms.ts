@@ -1,4 +1,7 @@
-/** What the groups of the admin API share: pages, names, and requests that may be repeated (docs/platform.md, 3.2 and 3.4). */
+/**
+ * Defines the forms that the groups of the admin API share: pages, names, and requests that may be repeated
+ * (docs/platform.md, 3.2 and 3.4).
+ */
 import { Schema } from "effect"
 import { IdempotencyKey } from "../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"

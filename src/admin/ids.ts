@@ -1,4 +1,4 @@
-/** Ids in paths of the admin API. */
+/** Defines the ids in paths of the admin API. */
 import { Schema } from "effect"
 
 /** Ids are letters, digits and underscores; anything else cannot be one. */

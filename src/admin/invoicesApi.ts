@@ -1,4 +1,4 @@
-/** The part of the admin API for invoices that an operator settles (docs/platform.md, 11.6). */
+/** Describes the part of the admin API for invoices that an operator settles (docs/platform.md, 11.6). */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {

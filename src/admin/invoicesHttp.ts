@@ -1,4 +1,7 @@
-/** Handlers of the admin API's group for invoices. Needs `Invoices`, `Subscriptions`, `Organizations` and `AdminActs`. */
+/**
+ * Handles requests to the admin API's group for invoices. Needs `Invoices`, `Subscriptions`, `Organizations` and
+ * `AdminActs`.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { InvoiceSettled, Invoices, Subscriptions } from "../billing/index.ts"

@@ -1,6 +1,6 @@
 /**
- * The rows of one organization in every table that has some, erased a batch at a time. Of deliveries of endpoints that were deleted before, what is left goes with its day
- * (docs/platform.md, 5.4). Needs `SqlClient`.
+ * Erases the rows of one organization in every table, a batch at a time. Remaining deliveries of endpoints that were
+ * deleted before go with their day (docs/platform.md, 5.4). Needs `SqlClient`.
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"

@@ -1,4 +1,6 @@
-/** The admin API's part about organizations: making, changing and deleting them (docs/platform.md, 8.3). */
+/**
+ * Handles the admin API's requests about organizations: creating, changing and deleting them (docs/platform.md, 8.3).
+ */
 
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"

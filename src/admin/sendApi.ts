@@ -1,4 +1,4 @@
-/** The part of the admin API for accounts that send (docs/platform.md, 9.9). */
+/** Describes the part of the admin API for accounts that send (docs/platform.md, 9.9). */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"

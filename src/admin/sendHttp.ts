@@ -1,4 +1,7 @@
-/** Handlers of the admin API's group for accounts that send. Needs `Organizations`, `SendOperator`, `DomainChecks`, `FeedbackIntake` and `AdminActs`. */
+/**
+ * Handles requests to the admin API's group for accounts that send. Needs `Organizations`, `SendOperator`,
+ * `DomainChecks`, `FeedbackIntake` and `AdminActs`.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"

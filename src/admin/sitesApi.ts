@@ -1,4 +1,4 @@
-/** The part of the admin API for credentials of other products' sites (docs/platform.md, 2.8). */
+/** Describes the part of the admin API for credentials of other products' sites (docs/platform.md, 2.8). */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"

@@ -1,4 +1,6 @@
-/** Handlers of the admin API's group for site credentials. Needs `SiteCredentials`, `AdminActs` and `SqlClient`. */
+/**
+ * Handles requests to the admin API's group for site credentials. Needs `SiteCredentials`, `AdminActs` and `SqlClient`.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
