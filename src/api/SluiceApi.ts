@@ -1,5 +1,5 @@
 /**
- * The whole public API, assembled from the products' groups. Definitions only: the server implements it, the typed
+ * Assembles the whole public API from the products' groups. Definitions only: the server implements it, the typed
  * client and `openapi.json` are derived from it.
  */
 import { Context } from "effect"

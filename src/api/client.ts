@@ -1,6 +1,6 @@
 /**
- * A typed client of the public API, derived from the same description that the server implements: paths, parameters,
- * answers and errors are checked by the compiler. Needs only the platform's `fetch`.
+ * Makes a typed client of the public API, derived from the same description that the server implements: the compiler
+ * checks paths, parameters, answers and errors. Needs only the platform's `fetch`.
  */
 import "../common/checkedNodePeers.ts"
 

@@ -1,6 +1,7 @@
 /**
- * The console's script and style as a browser gets them (docs/platform.md, 12.3): bundled by `esbuild` from `src/console` into `src/console/assets`, in `npm ci` (`prepare`), at the first
- * request where the sources have changed since, and into the package. Needs no service.
+ * Bundles the console's script and style for browsers (docs/platform.md, 12.3): `esbuild` bundles `src/console` into
+ * `src/console/assets`, in `npm ci` (`prepare`), at the first request after the sources have changed, and into the
+ * package. Needs no service.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,7 @@
 /**
- * The console's page and what it loads (docs/platform.md, 12.3). The page is the same for every address under `/console`, and says in itself whom it is for; the assets are
- * compressed once and kept by browsers for ever. Needs `HttpRouter`.
+ * Serves the console's page and its assets (docs/platform.md, 12.3). The page is the same for every address under
+ * `/console`, and says in itself which console it is; the assets are compressed once and kept by browsers for ever.
+ * Needs `HttpRouter`.
  */
 import { promisify } from "node:util"
 import { brotliCompress, gzip } from "node:zlib"

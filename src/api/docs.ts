@@ -1,6 +1,6 @@
 /**
- * The documentation's page: one document with everything in it, megabytes of script included, so the server compresses
- * it once and lets clients keep it. Needs `HttpRouter`.
+ * Serves the documentation's page: one document with everything in it, megabytes of script included, so the server
+ * compresses it once and lets clients keep it. Needs `HttpRouter`.
  */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"

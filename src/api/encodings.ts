@@ -1,4 +1,4 @@
-/** Which of the encodings that a file is kept in a client gets. Pure. */
+/** Chooses the encoding of a stored file that a client gets. Pure. */
 
 export type Encoding = "br" | "gzip" | "identity"
 

@@ -1,4 +1,6 @@
-/** What `/` answers: the console for people, and where to go on as JSON for everybody else. Needs `HttpRouter`. */
+/**
+ * Answers `/`: the console for people, and JSON with the addresses of the rest for everybody else. Needs `HttpRouter`.
+ */
 import { Effect, type Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { version } from "../common/version.ts"

@@ -1,6 +1,6 @@
 /**
- * What the derived OpenAPI document cannot know by itself: the forms in which a key is given, which endpoints ask for
- * one, that integers in a query are integers, and every error code.
+ * Adds to the derived OpenAPI document the facts that it cannot know: the forms in which a key is given, the endpoints
+ * that need one, that integers in a query are integers, and every error code.
  */
 
 import { errorStatus } from "../http/errors.ts"

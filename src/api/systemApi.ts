@@ -1,6 +1,6 @@
 /**
- * Endpoints for orchestrators and monitoring: liveness, readiness and metrics (docs/platform.md, 8.1 and 8.2). They
- * need no key and tell no secret.
+ * Describes endpoints for orchestrators and monitoring: liveness, readiness and metrics (docs/platform.md, 8.1 and
+ * 8.2). They need no key and reveal no secret.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

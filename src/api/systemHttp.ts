@@ -1,4 +1,4 @@
-/** Handlers of the probes and of the metrics. Needs `Health`. */
+/** Handles the probes and the metrics. Needs `Health`. */
 import { timingSafeEqual } from "node:crypto"
 import { Context, Effect, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
