@@ -1,6 +1,6 @@
 /**
- * A node of several machines (docs/cluster.md): its placement, and how the nodes ask each other. This file is loaded only where nodes share the
- * partitions. Needs the stores and `NatsConnection`.
+ * Assembles a node of several machines (docs/cluster.md): its placement, and the asks between nodes. It is loaded only
+ * if nodes share the partitions. Needs the stores and `NatsConnection`.
  */
 import { Effect, Layer, Schedule } from "effect"
 import { Engine } from "../engine/Engine.ts"

@@ -1,6 +1,6 @@
 /**
- * Webhook dispatch as the platform runs it: gives the reactor and the dispatcher what they need of the event log and
- * the stored secrets. Needs the stores; the dispatcher also needs `Engine`, `DispatchFeed` and `WebhookSecrets`.
+ * Assembles webhook dispatch: gives the reactor and the dispatcher their parts of the event log and the stored secrets.
+ * Needs the stores; the dispatcher also needs `Engine`, `DispatchFeed` and `WebhookSecrets`.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

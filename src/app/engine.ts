@@ -1,5 +1,5 @@
 /**
- * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
+ * Assembles the platform's engine: its actors, lanes and the SQL reactor over the real ports. Products add their parts
  * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
  * `DayPartitions` and `EventWakeups`; `ReplaySignal`, `DispatchFeed` and `HandoffFeed` come out too.
  */

@@ -1,6 +1,6 @@
 /**
- * The platform as layers, from its stores to its services, without listeners. The server, commands that run on their
- * own, and embedders (`sluice/server`) all build on these.
+ * Assembles the platform as layers, from its stores to its services, without listeners. The server, commands that run
+ * on their own, and embedders (`sluice/server`) all build on these.
  */
 
 import { Effect, Layer, Redacted, Result } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Sending as the platform runs it: contents, hand-off, and the mailbox that stands for a relay while one develops. Needs the stores, what `layerDecisions` gives, and
- * `WebhookSecrets`, whose keys seal those of the contents.
+ * Assembles sending: contents, hand-off, and the local mailbox that replaces a relay during development. Needs the
+ * stores, the output of `layerDecisions`, and `WebhookSecrets`, whose keys seal those of the contents.
  */
 import { Effect, Layer, Redacted } from "effect"
 import type { SecretsKeys } from "../common/secretsKeys.ts"

@@ -1,6 +1,6 @@
 /**
- * Every migration of the database, in order. A number is never reused and a released migration never changed; new ones
- * go to the end, whichever product they belong to.
+ * Lists every migration of the database, in order. A number is never reused and a released migration never changed; new
+ * ones go to the end, whichever product they belong to.
  */
 import { Effect } from "effect"
 import { createBillingTables } from "../billing/tables.ts"

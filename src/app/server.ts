@@ -1,6 +1,6 @@
 /**
- * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. An
- * embedder provides the stores and services of `layers.ts`, or replaces them.
+ * Assembles the platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API.
+ * An embedder provides the stores and services of `layers.ts`, or replaces them.
  */
 import "../common/checkedNodePeers.ts"
 
