@@ -1,6 +1,6 @@
 /**
- * Defines the port that takes payments: this server with pages of its own (`BuiltInCheckouts.ts`), or Stripe (`StripePayments.ts`). Both
- * turn payments into facts of the organization, which alone decide over its plans.
+ * Defines the port that takes payments: this server with pages of its own (`BuiltInCheckouts.ts`), or Stripe
+ * (`StripePayments.ts`). Both turn payments into facts of the organization, which alone decide over its plans.
  */
 import { Context, type Effect } from "effect"
 import type { SqlError } from "effect/sql"
