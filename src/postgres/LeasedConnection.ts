@@ -1,6 +1,6 @@
 /**
  * Lends a connection to one transaction or stream. Every statement on it has a deadline, statements whose rows nobody
- * needs can travel with the next one (`deferred.ts`), and it knows two things that the client does not report: whether
+ * needs can travel with the next one (`deferredStatements.ts`), and it knows two things that the client does not report: whether
  * it was lost, and whether a transaction is open on it. The client sends statements together only on a connection that
  * is not pinned, and interrupts them only on one that is, so it is pinned for single statements, but not for a group,
  * for BEGIN and for COMMIT. An interrupted group runs to its end on the server, at most to the statement timeout. BEGIN

@@ -1,6 +1,6 @@
 /**
  * Adapts the client's connection to effect/sql, for one statement that ends with the effect that borrows it.
- * Connections for transactions and streams are in `leased.ts`.
+ * Connections for transactions and streams are in `LeasedConnection.ts`.
  */
 import type { PgConnection } from "@effect/sql-pg"
 import { Effect, Stream } from "effect"

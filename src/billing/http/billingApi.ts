@@ -1,6 +1,6 @@
 /**
  * Describes billing's endpoints as an HttpApi group (docs/platform.md, 11): paths, bodies, answers and errors.
- * Definitions only; `handlers.ts` implements them and the typed client shares them.
+ * Definitions only; `billingHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

@@ -1,6 +1,6 @@
 /**
  * Describes usage as HttpApi groups (docs/platform.md, 11.7 to 11.9): an organization's view of it, and the reports of
- * another product's site. Definitions only; `usageHandlers.ts` implements them.
+ * another product's site. Definitions only; `usageHttp.ts` implements them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
