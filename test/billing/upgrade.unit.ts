@@ -7,7 +7,7 @@ import { Engine, layerMemory } from "../../src/engine/Engine.ts"
 import type { Reactor } from "../../src/engine/Reactor.ts"
 import { OrganizationActor } from "../../src/platform/OrganizationActor.ts"
 import { sendActors } from "../../src/send/index.ts"
-import { begun, emails, organization, start } from "../send/actors/support.ts"
+import { begun, emails, organization, start } from "../send/account/actors/support.ts"
 
 const day = 86_400_000
 const caps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 }

@@ -14,6 +14,7 @@ import { type OrganizationNotFound, Organizations } from "../../platform/Organiz
 import {
   type AdmitEmail,
   type EmailAnswer,
+  isAccountRejection,
   type Mode,
   SendAccount,
   type SendAccountCommand,
@@ -21,7 +22,7 @@ import {
   type SendAccountReply,
   suppressedOf
 } from "../account/actors/index.ts"
-import type { SendRejection } from "../rules/rejections.ts"
+import { isSendRejection, type SendRejection } from "../rules/rejections.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import type { SentEmail } from "./forms.ts"
 import type { Checks, ReadEmail } from "./readMessage.ts"
@@ -113,16 +114,13 @@ const makeBegin = ({ engine, organizations }: Means) => {
   })
 }
 
-const isRejection = (error: SendAccountRejection | OnceError): error is SendAccountRejection =>
-  "code" in error || error._tag === "NotPaused" || error._tag === "Acceptable" || error._tag === "RequestInvalid"
-
 /** A rejection that the rule has for nobody who asks like this is a fault of this program. */
 const unlessRejected = (error: SendAccountRejection | OnceError): Effect.Effect<never, OnceError> =>
-  isRejection(error) ? Effect.die(error) : Effect.fail(error)
+  isAccountRejection(error) ? Effect.die(error) : Effect.fail(error)
 
 /** The rules' own answers, and faults of the engine. */
 const refused = (error: SendAccountRejection | OnceError): Effect.Effect<never, SendRejection | OnceError> =>
-  isRejection(error) && "code" in error ? Effect.fail(error) : unlessRejected(error)
+  isSendRejection(error) ? Effect.fail(error) : unlessRejected(error)
 
 const sentEmail = ({ heldUntil, id, state, suppressed }: EmailAnswer, recipients: ReadonlyArray<string>): SentEmail => {
   const left = suppressed === 0 ? [] : suppressedOf(recipients, { suppressed })
@@ -177,7 +175,7 @@ const make = (means: Means): AcceptEmails["Service"] => {
       return answer(
         yield* ask({ _tag: "Preview", emails: admitted, upgradeUrl }).pipe(
           Effect.catch((error): typeof decide | ReturnType<typeof refused> =>
-            isRejection(error) && "_tag" in error && error._tag === "Acceptable" ? decide : refused(error)
+            isAccountRejection(error) && "_tag" in error && error._tag === "Acceptable" ? decide : refused(error)
           )
         )
       )

@@ -3,7 +3,7 @@
  * and anything else is a defect.
  */
 import { Effect } from "effect"
-import { SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import type { OnceError } from "../../engine/errors.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
@@ -11,7 +11,7 @@ import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
 import type { AcceptFault } from "../emails/AcceptEmails.ts"
 import type { ContentsUnavailable } from "../emails/contents/MessageContents.ts"
 import type { EmailNotFound, EmailNotWaiting, ScheduleTooFar } from "../emails/Emails.ts"
-import { retryAfterSeconds } from "../rules/rejections.ts"
+import { isSendRejection, retryAfterSeconds } from "../rules/rejections.ts"
 import { rejectedAs } from "./rejectionErrors.ts"
 import {
   SendConflict,
@@ -60,7 +60,7 @@ export const sendingFault = (
   error: AcceptFault,
   now: number
 ): Effect.Effect<never, ReturnType<typeof rejectedAs> | SendIdempotencyConflict | SendUnavailable> => {
-  if ("code" in error && !SqlError.isSqlError(error)) {
+  if (isSendRejection(error)) {
     const seconds = retryAfterSeconds(error, now)
     const failed = Effect.fail(rejectedAs(error))
     return seconds === undefined ? failed : Effect.andThen(retryAfter(seconds * 1_000), failed)

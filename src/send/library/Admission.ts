@@ -13,6 +13,7 @@ import {
   type AdmitEmail,
   type EmailReport,
   type EmailState,
+  isAccountRejection,
   type Mode,
   SendAccount,
   type SendAccountCommand,
@@ -34,7 +35,7 @@ import {
 import { SendRejected, type Unanswered } from "../errors.ts"
 import type { Risk, SendPlan } from "../limits.ts"
 import type { CustomLimits } from "../rules/account.ts"
-import { retryAfterSeconds, type SendRejection, statusOf } from "../rules/rejections.ts"
+import { isSendRejection, retryAfterSeconds, type SendRejection, statusOf } from "../rules/rejections.ts"
 import type { NotPaused, TrustView } from "../rules/trust.ts"
 import { type AdmissionAsks, engineAsks, memoryAsks } from "./admissionAsks.ts"
 import type { EngineOptions } from "./engineDecider.ts"
@@ -158,10 +159,8 @@ const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions
     "_tag" in rejection && rejection._tag === "RequestInvalid"
       ? Effect.fail(new InvalidArgument({ argument: "request", message: rejection.message }))
       : Effect.die(rejection)
-  const isRejection = (error: SendAccountRejection | Unanswered): error is SendAccountRejection =>
-    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid" || error._tag === "Acceptable"
   const tell = (account: string, command: Told): Effect.Effect<SendAccountReply, Unanswered> =>
-    Effect.catch(ask(account, command), (error) => (isRejection(error) ? invalid(error) : Effect.fail(error)))
+    Effect.catch(ask(account, command), (error) => (isAccountRejection(error) ? invalid(error) : Effect.fail(error)))
   const view = (account: string, command: Told): View => Effect.map(tell(account, command), (reply) => reply.account)
   const sender = (account: string, name: string, command: SenderCommand) =>
     asks.ask(account, SendSender, senderKey(mode, senderName(name)), command)
@@ -181,8 +180,8 @@ const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions
       ask(account, { _tag: "Admit", emails, upgradeUrl }).pipe(
         Effect.map((reply) => answersOf(reply, emails)),
         Effect.catch((error): Effect.Effect<never, SendRejected | Unanswered> => {
-          if (!isRejection(error)) return Effect.fail(error)
-          if (!("code" in error)) return invalid(error)
+          if (!isAccountRejection(error)) return Effect.fail(error)
+          if (!isSendRejection(error)) return invalid(error)
           return Clock.clockWith((clock) => Effect.fail(asRejected(error, clock.currentTimeMillisUnsafe())))
         })
       ),
@@ -215,9 +214,9 @@ const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions
       ask(account, { _tag: "Lift" }).pipe(
         Effect.map((reply) => reply.account),
         Effect.catch((error): Effect.Effect<never, NotPaused | Unanswered> => {
-          if ("code" in error || error._tag === "RequestInvalid" || error._tag === "Acceptable")
+          if (isAccountRejection(error) && (isSendRejection(error) || error._tag !== "NotPaused"))
             return Effect.die(error)
-          return Effect.fail(error)
+          return Effect.fail(error as NotPaused | Unanswered)
         })
       ),
     setRisk: (account, risk) => view(account, { _tag: "SetRisk", risk }),

@@ -37,6 +37,17 @@ export interface ProbationLimitReached {
 /** Why a request to send is refused, as its caller is told (docs/platform.md, 9.7). See {@link statusOf}. */
 export type SendRejection = SenderNotVerified | SendingPaused | MonthlyLimitReached | ProbationLimitReached
 
+const codes: ReadonlySet<unknown> = new Set<SendRejection["code"]>([
+  "sender_not_verified",
+  "sending_paused",
+  "monthly_limit_reached",
+  "probation_limit_reached"
+])
+
+/** Whether a failure is the rules' refusal of a request to send. Errors of a store have a `code` too, but none of these. */
+export const isSendRejection = (error: unknown): error is SendRejection =>
+  typeof error === "object" && error !== null && "code" in error && codes.has(error.code)
+
 /**
  * The HTTP status of a refusal.
  *

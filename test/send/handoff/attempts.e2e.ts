@@ -13,7 +13,7 @@ import { proxyTo, type Proxy as TcpProxy } from "../../postgres/support.ts"
 import { clockVariable, moveOn } from "../../support/movableClock.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { askAt } from "../../webhooks/platform.ts"
-import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
+import { type RelayServer, startRelay } from "./smtp/relayServer.ts"
 
 const minuteMillis = 60_000
 const hourMillis = 60 * minuteMillis

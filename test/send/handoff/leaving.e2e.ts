@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { until, useDatabases } from "../../cli/support.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { askAt } from "../../webhooks/platform.ts"
-import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
+import { type RelayServer, startRelay } from "./smtp/relayServer.ts"
 
 const database = useDatabases()
 const scope = Scope.makeUnsafe()

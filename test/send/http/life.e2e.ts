@@ -13,8 +13,8 @@ import { clockVariable, moveOn } from "../../support/movableClock.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { askAt } from "../../webhooks/platform.ts"
-import { abuseReport, bouncePortOf, bring, deliveryStatus } from "../inbound/reports.ts"
-import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
+import { abuseReport, bouncePortOf, bring, deliveryStatus } from "../feedback/intake/reports.ts"
+import { type RelayServer, startRelay } from "../handoff/smtp/relayServer.ts"
 
 const hourMillis = 3_600_000
 const dayMillis = 24 * hourMillis

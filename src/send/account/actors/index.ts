@@ -20,6 +20,7 @@ export type {
   SenderReply,
   SenderState
 } from "./model.ts"
+export { isAccountRejection } from "./model.ts"
 export { SendAccount } from "./SendAccount.ts"
 export { SendCancelledPlaces } from "./SendCancelledPlaces.ts"
 export { SendEmail } from "./SendEmail.ts"

@@ -7,6 +7,7 @@ import { type AccountState, initialState as initialAccount } from "../../rules/a
 import { riskySignals } from "../../rules/admission.ts"
 import { type HoldsState, holds } from "../../rules/hold.ts"
 import { pauseReasons } from "../../rules/pause.ts"
+import { isSendRejection } from "../../rules/rejections.ts"
 import { domainTier, type TierState } from "../../rules/tier.ts"
 import { stages } from "../../rules/trust.ts"
 import { modes } from "./actorKeys.ts"
@@ -398,3 +399,14 @@ export const SendAccountRejection = Schema.Union([
   Schema.TaggedStruct("RequestInvalid", { message: Schema.String })
 ])
 export type SendAccountRejection = typeof SendAccountRejection.Type
+
+const rejectionTags: ReadonlySet<unknown> = new Set<Extract<SendAccountRejection, { readonly _tag: string }>["_tag"]>([
+  "NotPaused",
+  "Acceptable",
+  "RequestInvalid"
+])
+
+/** Whether a failure is an account's rejection, not an error of the engine. */
+export const isAccountRejection = (error: unknown): error is SendAccountRejection =>
+  isSendRejection(error) ||
+  (typeof error === "object" && error !== null && "_tag" in error && rejectionTags.has(error._tag))

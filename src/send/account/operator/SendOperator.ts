@@ -15,6 +15,7 @@ import type { PauseReason } from "../../rules/pause.ts"
 import type { Stage } from "../../rules/trust.ts"
 import { bareAddress } from "../actors/actorKeys.ts"
 import {
+  isAccountRejection,
   type Mode,
   SendAccount,
   type SendAccountCommand,
@@ -230,19 +231,19 @@ const make = (
     isRetryable(error, { isIdempotent: true })
       ? Effect.fail(new AccountUnavailable({ message: error.message }))
       : Effect.die(error)
-  const isRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
-    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid" || error._tag === "Acceptable"
   const target = ({ mode, organization }: AccountOf) => ({ organization: organization.id, key: mode })
   const show = Effect.fn("SendOperator.show")(function* (account: AccountOf) {
     const engine = yield* started
     // Asked, because an actor's state can be read by the process that has it alone.
     const asked = engine.ask(SendAccount, target(account), { _tag: "Look" })
-    const reply = yield* Effect.catch(asked, (error) => (isRejection(error) ? Effect.die(error) : failing(error)))
+    const reply = yield* Effect.catch(asked, (error) =>
+      isAccountRejection(error) ? Effect.die(error) : failing(error)
+    )
     if (reply.look === undefined) return yield* Effect.die(new Error("the account has not said what it is"))
     return shown(account.mode, account.organization, reply.account, reply.look)
   })
   const refused = (error: SendAccountRejection | AskError): Effect.Effect<never, ActRefused | AccountUnavailable> =>
-    isRejection(error) ? Effect.fail(new ActRefused({ message: refusal(error) })) : failing(error)
+    isAccountRejection(error) ? Effect.fail(new ActRefused({ message: refusal(error) })) : failing(error)
   const act = (account: AccountOf, command: SendAccountCommand): Act =>
     Effect.gen(function* () {
       const engine = yield* started

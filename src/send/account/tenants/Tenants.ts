@@ -7,7 +7,7 @@ import { OrganizationActor } from "../../../platform/OrganizationActor.ts"
 import { type OrganizationNotFound, Organizations } from "../../../platform/Organizations.ts"
 import type { SendPlan } from "../../limits.ts"
 import type { Account } from "../../senders/domains/model.ts"
-import { SendAccount, type SendAccountCommand, type SendAccountRejection } from "../actors/index.ts"
+import { isAccountRejection, SendAccount, type SendAccountCommand } from "../actors/index.ts"
 import { type FactShown, readFacts } from "../operator/SendOperator.ts"
 import { type AccountStanding, accountStandingOf } from "./limitUsage.ts"
 
@@ -36,9 +36,6 @@ export class Tenants extends Context.Service<
   )
 }
 
-const isRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
-  "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
-
 const make = Effect.gen(function* () {
   const engine = yield* Engine
   const organizations = yield* Organizations
@@ -47,7 +44,7 @@ const make = Effect.gen(function* () {
   const targetOf = ({ mode, organizationId }: Account) => ({ organization: organizationId, key: mode })
   // Neither of the two commands is rejected for the account that it is asked of here.
   const tell = (account: Account, command: SendAccountCommand) =>
-    Effect.catchIf(engine.ask(SendAccount, targetOf(account), command), isRejection, Effect.die)
+    Effect.catchIf(engine.ask(SendAccount, targetOf(account), command), isAccountRejection, Effect.die)
 
   const standing = Effect.fnUntraced(function* (account: Account, plan: SendPlan) {
     const state = yield* engine.state(SendAccount, targetOf(account))

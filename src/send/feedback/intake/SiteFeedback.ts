@@ -8,10 +8,10 @@ import type { AskError } from "../../../engine/errors.ts"
 import {
   type EmailReport,
   type EmailState,
+  isAccountRejection,
   type Mode,
   modes,
   SendAccount,
-  type SendAccountRejection,
   SendEmail
 } from "../../account/actors/index.ts"
 import { marks } from "../../account/actors/SendEmail.ts"
@@ -65,9 +65,6 @@ const meantBy = (signal: FeedbackSignal, email: EmailState): Meant => {
   return hasGone(email) ? { outcome: "taken", mode, reports: ofSender } : { outcome: "unsent", mode, reports: [] }
 }
 
-const isRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
-  "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
-
 const make = Effect.gen(function* () {
   const engine = yield* Engine
   const context = yield* Effect.context<never>()
@@ -83,7 +80,7 @@ const make = Effect.gen(function* () {
     yield* Effect.forEach(Arr.chunksOf(reports, reportsAtOnce), (some) =>
       engine.ask(SendAccount, { organization, key: mode }, { _tag: "Report", reports: some }).pipe(
         // An account refuses only more reports than these, or none.
-        Effect.catchIf(isRejection, Effect.die),
+        Effect.catchIf(isAccountRejection, Effect.die),
         Effect.tap(() => Effect.sync(() => some.forEach(counted)))
       )
     )

@@ -6,10 +6,9 @@ import { makeBulkhead } from "../../../common/Bulkhead.ts"
 import { randomText } from "../../../common/identifiers.ts"
 import { type SecretsKeys, seal } from "../../../common/secretsKeys.ts"
 import type { Engine } from "../../../engine/Engine.ts"
-import type { AskError } from "../../../engine/errors.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../../../http/idempotency.ts"
 import type { Organizations } from "../../../platform/Organizations.ts"
-import { SendAccount, type SendAccountRejection } from "../../account/actors/index.ts"
+import { isAccountRejection, SendAccount } from "../../account/actors/index.ts"
 import { maximumSenders } from "../../limits.ts"
 import { type RiskSignals, riskOf } from "../risk/index.ts"
 import type { DomainChecks } from "./DomainChecks.ts"
@@ -34,9 +33,6 @@ export interface NewDomain {
   readonly name: string
   readonly region: string | null
 }
-
-const isAccountRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
-  "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
 
 /** The name under which a key is found. */
 export const newSelector = (): string => `sluice-${randomText(10).toLowerCase()}`

@@ -16,7 +16,7 @@ import {
   SendSender,
   sendActors
 } from "../../../../src/send/index.ts"
-import { begun, email, emails, organization, start, upgradeUrl } from "../../actors/support.ts"
+import { begun, email, emails, organization, start, upgradeUrl } from "./support.ts"
 
 const { dayMillis, hourMillis } = SendLimits
 const recipients = ["bob@two.test", "eve@two.test"]

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { SendLimits } from "../../../../src/send/index.ts"
-import { begun, email, emails, onEngine, sending, start } from "../../actors/support.ts"
+import { begun, email, emails, onEngine, sending, start } from "./support.ts"
 
 const { dayMillis } = SendLimits
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { reportOf } from "../../../../src/send/feedback/intake/feedbackReports.ts"
 import { feedbackSignal } from "../../../../src/send/feedback/intake/feedbackSignal.ts"
 import { parseFeedback } from "../../../../src/send/feedback/parse/index.ts"
-import { abuseReport, type Bounce, deliveryStatus } from "../../inbound/reports.ts"
+import { abuseReport, type Bounce, deliveryStatus } from "./reports.ts"
 
 const message = {
   from: "Ann <ann@demo.test>",

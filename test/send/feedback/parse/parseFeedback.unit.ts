@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type DeliveryReport, parseFeedback } from "../../../../src/send/index.ts"
-import { corpusMail, corpusNames, feedback, mailOf, reportOn, status, withLineEnds } from "../corpus.ts"
-import { expectedReports } from "../expectations.ts"
+import { corpusMail, corpusNames, feedback, mailOf, reportOn, status, withLineEnds } from "./corpus.ts"
+import { expectedReports } from "./expectations.ts"
 
 const parsed = (mail: Uint8Array | string) => Effect.runPromise(parseFeedback(mail))
 

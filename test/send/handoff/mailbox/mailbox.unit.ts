@@ -7,12 +7,12 @@ import {
   CaptureMailbox,
   maximumCaptured,
   maximumCapturedCharacters
-} from "../../../src/send/handoff/CaptureMailbox.ts"
-import type { OutgoingMail } from "../../../src/send/handoff/MailTransport.ts"
-import { emlOf } from "../../../src/send/handoff/mailbox/eml.ts"
-import { mailboxPages } from "../../../src/send/handoff/mailbox/mailboxPages.ts"
-import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../src/send/handoff/mailbox/pages.ts"
-import type { Message } from "../../../src/send/Message.ts"
+} from "../../../../src/send/handoff/CaptureMailbox.ts"
+import type { OutgoingMail } from "../../../../src/send/handoff/MailTransport.ts"
+import { emlOf } from "../../../../src/send/handoff/mailbox/eml.ts"
+import { mailboxPages } from "../../../../src/send/handoff/mailbox/mailboxPages.ts"
+import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../../src/send/handoff/mailbox/pages.ts"
+import type { Message } from "../../../../src/send/Message.ts"
 
 const message: Message = {
   from: "Ann <ann@one.test>",

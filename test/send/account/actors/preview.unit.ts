@@ -1,8 +1,8 @@
 /** Previews of requests to an account, on an engine: they say what a request would come to, and leave nothing behind. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Engine } from "../../../src/engine/Engine.ts"
-import { type AdmitEmail, SendAccount } from "../../../src/send/index.ts"
+import { Engine } from "../../../../src/engine/Engine.ts"
+import { type AdmitEmail, SendAccount } from "../../../../src/send/index.ts"
 import { begun, email, emails, onEngine, organization, upgradeUrl } from "./support.ts"
 
 const target = { organization, key: "live" }

@@ -1,7 +1,7 @@
 /** Drawn histories of an organization's mail, decided by the actors together, against the naive mail: what each request, report and hour makes of every email. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { Decision } from "../../../src/engine/Actor.ts"
+import type { Decision } from "../../../../src/engine/Actor.ts"
 import {
   ActorsMemory,
   type EmailReport,
@@ -12,7 +12,7 @@ import {
   SendSuppressions,
   senderKey,
   suppressionPlace
-} from "../../../src/send/index.ts"
+} from "../../../../src/send/index.ts"
 import { NaiveMail } from "./naiveMail.ts"
 import { organization, upgradeUrl } from "./support.ts"
 

@@ -9,12 +9,12 @@ import { Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { createTransport } from "nodemailer"
 import { vi } from "vitest"
-import { listenForBounces } from "../../../src/send/feedback/intake/BounceListener.ts"
-import { FeedbackIntake, IntakeUnavailable } from "../../../src/send/feedback/intake/FeedbackIntake.ts"
-import type { ListenerTlsFiles } from "../../../src/send/feedback/intake/listenerTls.ts"
-import { readVerp, type VerpTarget, verpOf } from "../../../src/send/feedback/parse/index.ts"
-import { patienceMillis } from "../../support/patience.ts"
-import { until } from "../../webhooks/until.ts"
+import { listenForBounces } from "../../../../src/send/feedback/intake/BounceListener.ts"
+import { FeedbackIntake, IntakeUnavailable } from "../../../../src/send/feedback/intake/FeedbackIntake.ts"
+import type { ListenerTlsFiles } from "../../../../src/send/feedback/intake/listenerTls.ts"
+import { readVerp, type VerpTarget, verpOf } from "../../../../src/send/feedback/parse/index.ts"
+import { patienceMillis } from "../../../support/patience.ts"
+import { until } from "../../../webhooks/until.ts"
 
 const key = Buffer.from("32 bytes of the system's secrets")
 const path = verpOf({ emailId: "em_1", recipientIndex: 0 }, "bounces.test", key)
@@ -47,7 +47,7 @@ const listening = (isAway: () => boolean = () => false, tls?: ListenerTlsFiles, 
     return { port, taken }
   })
 
-const certificates = new URL("../../nats/certificates/", import.meta.url)
+const certificates = new URL("../../../nats/certificates/", import.meta.url)
 const fileOf = (name: string) => fileURLToPath(new URL(name, certificates))
 
 /** Brings a mail by a mail system that demands TLS and verifies the certificate; answers what it is refused with, or undefined. */

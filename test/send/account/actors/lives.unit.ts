@@ -2,11 +2,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Engine } from "../../../src/engine/Engine.ts"
-import { OrganizationActor } from "../../../src/platform/OrganizationActor.ts"
-import { initialSender } from "../../../src/send/account/actors/model.ts"
-import { SenderDraft, verifying } from "../../../src/send/account/actors/senderRules.ts"
-import { SendLimits } from "../../../src/send/index.ts"
+import { Engine } from "../../../../src/engine/Engine.ts"
+import { OrganizationActor } from "../../../../src/platform/OrganizationActor.ts"
+import { initialSender } from "../../../../src/send/account/actors/model.ts"
+import { SenderDraft, verifying } from "../../../../src/send/account/actors/senderRules.ts"
+import { SendLimits } from "../../../../src/send/index.ts"
 import { begun, email, emails, onEngine, organization, sending, start } from "./support.ts"
 
 const { dayMillis, hourMillis } = SendLimits

@@ -2,7 +2,7 @@
  * The naive mail of an organization: emails in lists, each with all that ever happened to it; queues are searched and days counted anew for each question. It
  * knows no actor, place, page, mask or mark. Midnights are taken as one moment, so it is asked only outside of the ten minutes after one.
  */
-import { NaiveAccount } from "../naiveAccount.ts"
+import { NaiveAccount } from "../../naiveAccount.ts"
 
 const day = 24 * 3_600_000
 const dayOf = (at: number): number => Math.floor(at / day)

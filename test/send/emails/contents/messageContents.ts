@@ -1,8 +1,8 @@
 /** What every layer of `MessageContents` promises (docs/handoff.md, 1). */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { MessageContents } from "../../../src/send/emails/contents/MessageContents.ts"
-import type { Message } from "../../../src/send/Message.ts"
+import { MessageContents } from "../../../../src/send/emails/contents/MessageContents.ts"
+import type { Message } from "../../../../src/send/Message.ts"
 
 export const messageOf = (text: string): Message => ({
   from: "Ann <ann@one.test>",

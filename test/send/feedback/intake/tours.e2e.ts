@@ -7,12 +7,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { ok, okJson, until, useDatabases } from "../../cli/support.ts"
-import { freePort } from "../../support/freePort.ts"
-import { needing } from "../../support/needs.ts"
-import { type Platform, startPlatform } from "../../support/platform.ts"
+import { ok, okJson, until, useDatabases } from "../../../cli/support.ts"
+import { freePort } from "../../../support/freePort.ts"
+import { needing } from "../../../support/needs.ts"
+import { type Platform, startPlatform } from "../../../support/platform.ts"
 
-const root = new URL("../../../", import.meta.url).pathname
+const root = new URL("../../../../", import.meta.url).pathname
 const guide = readFileSync(join(root, "docs/operating.md"), "utf8")
 /** The blocks of code of a section, and how one is found. */
 const tourOf = (title: string) => {

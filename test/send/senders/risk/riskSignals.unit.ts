@@ -13,7 +13,7 @@ import {
   riskOf,
   type SignUp,
   signUpSignals
-} from "../../../src/send/index.ts"
+} from "../../../../src/send/index.ts"
 
 const signals = (options: RiskSignalsOptions & { readonly mailHosts?: ReadonlyMap<string, MailHosts> } = {}) =>
   Effect.provide(RiskSignals, RiskSignals.layerMemory(options))
@@ -150,7 +150,7 @@ describe("signals", () => {
   })
 
   it("of free addresses come from the list that the notice names", () => {
-    const folder = new URL("../../../src/send/data/", import.meta.url)
+    const folder = new URL("../../../../src/send/data/", import.meta.url)
     const unpacked = gunzipSync(readFileSync(new URL("free-email-domains.json.gz", folder)))
     expect(readFileSync(new URL("NOTICE", folder), "utf8")).toContain(hash("sha256", unpacked))
     expect(JSON.parse(unpacked.toString("utf8")).length).toBeGreaterThan(14_000)

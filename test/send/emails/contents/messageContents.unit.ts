@@ -10,9 +10,9 @@ import {
   placeOf,
   pointerTo,
   sealContent
-} from "../../../src/send/emails/contents/contentFrames.ts"
-import { maximumMemoryContents } from "../../../src/send/emails/contents/limits.ts"
-import { MessageContents } from "../../../src/send/emails/contents/MessageContents.ts"
+} from "../../../../src/send/emails/contents/contentFrames.ts"
+import { maximumMemoryContents } from "../../../../src/send/emails/contents/limits.ts"
+import { MessageContents } from "../../../../src/send/emails/contents/MessageContents.ts"
 import { contentsContract, messageOf, writtenTo } from "./messageContents.ts"
 
 contentsContract("in memory", MessageContents.layerMemory)

@@ -1,9 +1,9 @@
 /** The relay's pool against a real SMTP server that is sabotaged at each step (docs/handoff.md, 2.2): what each recipient is answered, and that no mail is taken twice. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Redacted } from "effect"
-import type { RelayTrouble } from "../../../src/send/handoff/smtp/outcomes.ts"
-import { makeRelay, type RelayOptions } from "../../../src/send/handoff/smtp/Relay.ts"
-import { until } from "../../webhooks/until.ts"
+import type { RelayTrouble } from "../../../../src/send/handoff/smtp/outcomes.ts"
+import { makeRelay, type RelayOptions } from "../../../../src/send/handoff/smtp/Relay.ts"
+import { until } from "../../../webhooks/until.ts"
 import { type RelayServer, startRelay } from "./relayServer.ts"
 
 const raw = Buffer.from("Subject: Hello\r\n\r\nHello.\r\n.dot\r\n")

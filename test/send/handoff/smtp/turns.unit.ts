@@ -1,7 +1,7 @@
 /** Turns between accounts at connections: beside a model that searches lists, and what one account's slow mails do to another's. */
 import { describe, expect, it } from "vitest"
-import { Turns, type Wish } from "../../../src/send/handoff/smtp/Turns.ts"
-import { Prng } from "../../../src/simulation/kernel/Prng.ts"
+import { Turns, type Wish } from "../../../../src/send/handoff/smtp/Turns.ts"
+import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 
 const options = { connections: 4, ofDomain: 2 }
 

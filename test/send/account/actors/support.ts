@@ -1,8 +1,8 @@
 /** An engine in memory with the actors of sending, and an account on it. Time is the test's. */
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Engine, type EngineRefused, layerMemory } from "../../../src/engine/Engine.ts"
-import { OrganizationActor } from "../../../src/platform/OrganizationActor.ts"
+import { Engine, type EngineRefused, layerMemory } from "../../../../src/engine/Engine.ts"
+import { OrganizationActor } from "../../../../src/platform/OrganizationActor.ts"
 import {
   type AdmitEmail,
   type EmailReport,
@@ -17,7 +17,7 @@ import {
   sendActors,
   senderKey,
   suppressionPlace
-} from "../../../src/send/index.ts"
+} from "../../../../src/send/index.ts"
 
 export const organization = "org_1"
 export const upgradeUrl = "https://up.test"

@@ -1,7 +1,7 @@
 /** Mails that nobody means well with: drawn bytes, broken mails of the corpus, and mails that are too large in one way each. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { type Feedback, parseFeedback } from "../../../src/send/index.ts"
+import { type Feedback, parseFeedback } from "../../../../src/send/index.ts"
 import { corpusMail, corpusNames, mailOf, reportOn, status } from "./corpus.ts"
 
 const runs = { arbitrary: { runs: 300 } }

@@ -1,7 +1,7 @@
 /** A bounce that was given up and not refused for good: it is seen, and counts for nobody. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Admission } from "../../../src/send/index.ts"
+import { Admission } from "../../../../src/send/index.ts"
 
 describe("a bounce that does not count", () => {
   it.effect("[handoff 6] pauses no account and suppresses nobody, and one that counts does so after it", () =>
