@@ -50,11 +50,9 @@ describe("rule 10, actors in memory", () => {
     ([steps]) => {
       const bounds = makeBounds({ maximumActors })
       const left: Array<string> = []
-      const memories = [0, 1].map((partition) => {
-        const memory = makeMemory(bounds)
-        memory.onEvicted = ({ organization }: Cell) => left.push(`${partition} ${organization.name}`)
-        return memory
-      })
+      const memories = [0, 1].map((partition) =>
+        makeMemory(bounds, ({ organization }: Cell) => left.push(`${partition} ${organization.name}`))
+      )
       const models = [new Model(), new Model()]
       const cellOf = (memory: ActorMemory, name: string) => memory.organizations.get(name)?.cell(0, "")
       let sequence = 1

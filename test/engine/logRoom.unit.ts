@@ -12,7 +12,7 @@ import {
 
 const roomOf = (bytes: number, maximumBytes: number): LogRoom => {
   const room = new LogRoom()
-  room.begin({ bytes, maximumBytes })
+  room.note({ bytes, maximumBytes })
   return room
 }
 
@@ -87,9 +87,6 @@ describe("the room in a log", () => {
 
   it("of a new life is what the log said at its beginning", () => {
     const room = roomOf(95_000, 100_000)
-    room.marked()
-    room.refused(1_000)
-    room.begin({ bytes: 95_000, maximumBytes: 100_000 })
     expect([room.wantsMark, room.wantsLook, room.isHeld(0)]).toEqual([true, false, false])
   })
 })

@@ -57,8 +57,7 @@ const rowOf = (key: string, expiresAt: number): ExpiryRow => ({ organization: "o
 /** A life that begins at 1,000 upon a checkpoint. */
 const begun = (hasBase = true) => {
   const organization = makeMemory().organization("org")!
-  const stored = new StoredKeys(kind)
-  stored.begin(hasBase, 1_000)
+  const stored = new StoredKeys(kind, hasBase ? 1_000 : undefined)
   return { stored, lacks: (key: string) => stored.lacks(organization, key), organization }
 }
 
@@ -92,9 +91,8 @@ describe("what a life knows of stored keys", () => {
   })
 
   it("given a page of a life before, then it does not count", () => {
+    const page = begun().stored.ask()
     const { lacks, stored } = begun()
-    const page = stored.ask()
-    stored.begin(true, 2_000)
     stored.took(page, [], 0)
     expect([lacks("a"), stored.isWanted(0)]).toEqual([false, true])
   })

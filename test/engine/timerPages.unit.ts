@@ -50,9 +50,9 @@ describe("pages of timers", () => {
   })
 
   it("of an earlier life count no more", () => {
+    const before = known()
+    const old = before.pages.ask(before.timers, 1, 0)
     const { pages, timers } = known()
-    const old = pages.ask(timers, 1, 0)
-    pages.begin()
     const request = pages.ask(timers, 1, 0)
     expect(pages.ended(old, true, 0)).toBe(false)
     expect(pages.isUnderWay).toBe(true)

@@ -154,8 +154,8 @@ export const engine: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: freshness counts from the end of an exchange",
-    find: "else this.time.proven(begunAt)",
-    replace: "else this.time.proven(now)",
+    find: "else this.life.time.proven(begunAt)",
+    replace: "else this.life.time.proven(now)",
     sentence: "an owner that was replaced answers from a state of more than 5 seconds ago",
     finders: ["staleOwners.unit", "simulation"]
   },

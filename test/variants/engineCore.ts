@@ -4,29 +4,29 @@ import type { Variant } from "./runner/variant.ts"
 export const engineCore: ReadonlyArray<Variant> = [
   {
     name: "core: signals of a life before are decided again in the next",
-    find: "this.signals.clear()",
-    replace: "",
+    find: "readonly signals = new SignalQueue()",
+    replace: "static readonly kept = new SignalQueue()\n  readonly signals = Life.kept",
     sentence: "a signal that was read before a restart counts twice",
     finders: ["coreLives.unit"]
   },
   {
     name: "core: what was read on before a claim replaces what was read before",
-    find: "this.pace.bytesSince + bytes, log.maximumBytes",
+    find: "this.life.pace.bytesSince + bytes, log.maximumBytes",
     replace: "bytes, log.maximumBytes",
     sentence: "a checkpoint is taken later than its bytes say",
     finders: ["coreLives.unit"]
   },
   {
     name: "core: what is on its way fails like what is not",
-    find: "const unknown = this.underWay === undefined ? error : new OutcomeUnknown({ partition })",
+    find: "const unknown = this.life.underWay === undefined ? error : new OutcomeUnknown({ partition })",
     replace: "const unknown = error",
     sentence: "a caller is told that nothing was stored although its frame may be",
     finders: ["coreLives.unit"]
   },
   {
     name: "core: a mark is written into a log that is full",
-    find: "(!this.provesByFrames || this.room.isFull)) return",
-    replace: "!this.provesByFrames) return",
+    find: "(!this.life.provesByFrames || this.life.room.isFull)) return",
+    replace: "!this.life.provesByFrames) return",
     sentence: "where leaders may be deposed a full log uses up the room that its claims need",
     finders: ["coreDemands.unit", "coreRoom.unit"]
   },
@@ -39,14 +39,14 @@ export const engineCore: ReadonlyArray<Variant> = [
   },
   {
     name: "core: answers without facts go out with a frame whatever the proof",
-    find: "if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply) return this.underWay",
-    replace: "this.drain.immediate.give(this.options.host.reply)\n    return this.underWay",
+    find: "if (this.life.time.isFresh(this.now)) this.life.drain.immediate.give(this.options.host.reply) return this.life.underWay",
+    replace: "this.life.drain.immediate.give(this.options.host.reply)\n    return this.life.underWay",
     sentence: "an owner that was replaced answers once more from its old state",
     finders: ["coreDemands.unit", "coreRoom.unit"]
   },
   {
     name: "core: stored frames do not fill the log",
-    find: "this.room.stored(bytes.length) if (provenAt",
+    find: "this.life.room.stored(bytes.length) if (provenAt",
     replace: "if (provenAt",
     sentence: "facts are sent into a log that is full, and take the room of claims",
     finders: ["coreDemands.unit", "coreRoom.unit"]
@@ -60,14 +60,14 @@ export const engineCore: ReadonlyArray<Variant> = [
   },
   {
     name: "core: a leader that may be deposed proves",
-    find: "if (this.provesByFrames && !this.room.isFull) this.time.seen(begunAt) else",
+    find: "if (this.life.provesByFrames && !this.life.room.isFull) this.life.time.seen(begunAt) else",
     replace: "",
     sentence: "an owner that was replaced answers from its old state because a deposed leader agrees",
     finders: ["coreDemands.unit", "coreRoom.unit"]
   },
   {
     name: "core: answers whose proof has failed wait on",
-    find: "this.drain.immediate.fail(host.reply, error) for (const ask of this.lanes",
+    find: "this.life.drain.immediate.fail(host.reply, error) for (const ask of this.lanes",
     replace: "for (const ask of this.lanes",
     sentence: "a query waits for as long as the log is away",
     finders: ["coreDemands.unit", "coreRoom.unit"]
@@ -109,28 +109,28 @@ export const engineCore: ReadonlyArray<Variant> = [
   },
   {
     name: "core: queries are answered by a partition that does not serve",
-    find: "if (this.refusal === undefined && this.parts.time.isFresh(now)) {",
-    replace: "if (this.parts.time.isFresh(now)) {",
+    find: "if (this.refusal === undefined && this.shared.life().time.isFresh(now)) {",
+    replace: "if (this.shared.life().time.isFresh(now)) {",
     sentence: "an owner that was fenced answers queries from its old state",
     finders: ["coreIntake.unit"]
   },
   {
     name: "core: a signal wakes nobody",
-    find: "this.parts.loader.prefetch(entry) this.options.host.wake()",
-    replace: "this.parts.loader.prefetch(entry)",
+    find: "this.shared.life().loader.prefetch(entry) this.options.host.wake()",
+    replace: "this.shared.life().loader.prefetch(entry)",
     sentence: "a bounce waits until somebody asks something",
     finders: ["coreIntake.unit"]
   },
   {
     name: "core: a shutdown does not wait for what is being loaded",
-    find: "this.parts.mailbox.size === 0 && this.parts.mailbox.stalled === 0",
-    replace: "this.parts.mailbox.size === 0",
+    find: "this.shared.mailbox.size === 0 && this.shared.mailbox.stalled === 0",
+    replace: "this.shared.mailbox.size === 0",
     sentence: "a command that was accepted is refused by a shutdown that could have decided it",
     finders: ["coreIntake.unit"]
   },
   {
     name: "core: a page for the life before counts",
-    find: "if (request.life !== this.life) return false",
+    find: "if (request.of !== this) return false",
     replace: "",
     sentence: "alarms that were stored since are not looked for after a restart",
     finders: ["coreLives.unit"]

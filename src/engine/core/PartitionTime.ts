@@ -52,15 +52,6 @@ export class PartitionTime {
   private notBefore = 0
   private isRenewalWanted = false
 
-  /** Forgets everything, before a recovery. */
-  begin(): void {
-    this.latest = 0
-    this.provenAt = undefined
-    this.seenAt = undefined
-    this.notBefore = 0
-    this.isRenewalWanted = false
-  }
-
   /** The time after a frame of `headNow`, milliseconds since the Unix epoch. */
   tell(headNow: number, wall: number): TimeReading {
     if (headNow - wall > clockBehindMillis) return "behind the log"

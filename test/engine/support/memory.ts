@@ -9,8 +9,12 @@ const roomy: Limits = { maximumActors: 1_000_000, maximumLaneActors: 1_000_000, 
 export const makeBounds = (limits: Partial<Limits> = {}): ProcessBounds => new ProcessBounds({ ...roomy, ...limits })
 
 /** A memory of counters that asks its bounds for room, as a partition's does. */
-export const makeMemory = (bounds: ProcessBounds = makeBounds()): ActorMemory => {
-  const memory = new ActorMemory(new Registry([Counter], [Limiter]), bounds)
+export const makeMemory = (
+  bounds: ProcessBounds = makeBounds(),
+  onEvicted: (cell: Cell) => void = () => {}
+): ActorMemory => {
+  const timers = { mayLeave: () => true, evicted: onEvicted }
+  const memory = new ActorMemory(new Registry([Counter], [Limiter]), bounds, () => timers)
   bounds.join(memory)
   return memory
 }

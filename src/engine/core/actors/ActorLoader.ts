@@ -7,7 +7,6 @@
 import { PartitionUnavailable } from "../../errors.ts"
 import { loadHoldMillis, maximumTouchedActors, retryAfterMillis } from "../../limits.ts"
 import type { ActorRow, CheckpointRecord } from "../../ports/Checkpoints.ts"
-import { assert } from "../assert.ts"
 import type { Mailbox } from "../drain/Mailbox.ts"
 import type { CoreHost } from "../protocol.ts"
 import { checkTouches, quarantined } from "../ruleChecks.ts"
@@ -35,7 +34,7 @@ export interface LoaderOptions {
 export class ActorLoader {
   private readonly options: LoaderOptions
   private readonly loads = new Loads()
-  private timers: Timers
+  private readonly timers: Timers
   /** The checkpoint from whose rows actors are loaded; undefined while there is none. */
   private base: CheckpointRecord | undefined = undefined
   /** Whether the base was taken before any actor had a state, so that there is nothing to load. */
@@ -52,14 +51,9 @@ export class ActorLoader {
     this.timers = timers
   }
 
-  begin(timers: Timers): void {
-    assert(this.awaited.size === 0, "a life begins with commands that wait for actors of the last one")
-    this.loads.begin()
-    this.timers = timers
-    this.base = undefined
-    this.isBaseEmpty = false
-    this.heldUntil = 0
-    this.deferred = []
+  /** Whether something waits for an actor. */
+  get hasWaiters(): boolean {
+    return this.awaited.size > 0
   }
 
   /** Reads rows as of this checkpoint from now on. */

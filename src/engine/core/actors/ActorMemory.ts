@@ -6,11 +6,15 @@ import { isSubjectToken } from "../../address.ts"
 import { assert } from "../assert.ts"
 import { KeyMemory } from "../keys/KeyMemory.ts"
 import { checkKey } from "../ruleChecks.ts"
+import type { Timers } from "../timers/Timers.ts"
 import { Cell, type LaneCell, Organization, type Registry } from "./Organization.ts"
 import type { Evictable, ProcessBounds } from "./ProcessBounds.ts"
 
 /** An idle actor moves in the list when it is used so long after it was put there: the order is that of use, to this many milliseconds. */
 const relistMillis = 1_000
+
+/** Timers that follow their actors out of memory, or keep them there. */
+type Followers = Pick<Timers, "mayLeave" | "evicted">
 
 export class ActorMemory implements Evictable {
   readonly registry: Registry
@@ -30,11 +34,8 @@ export class ActorMemory implements Evictable {
   keepsTimers = false
   /** Nothing leaves while the log is replayed. */
   isReplaying = false
-  /** Whether an actor that nothing else needs may leave. */
-  mayLeave: (cell: Cell) => boolean = () => true
-  /** Called when an actor has left. */
-  onEvicted: (cell: Cell) => void = () => {}
   private readonly bounds: ProcessBounds
+  private readonly timersOf: () => Followers | undefined
   private oldest: Cell | undefined = undefined
   private newest: Cell | undefined = undefined
   private readonly emptied = new Set<Organization>()
@@ -43,9 +44,11 @@ export class ActorMemory implements Evictable {
   private readonly leaving = new Set<Cell>()
   private late: Array<Cell> = []
 
-  constructor(registry: Registry, bounds: ProcessBounds) {
+  /** `timersOf`: the timers of the running life, which follow their actors out of memory. */
+  constructor(registry: Registry, bounds: ProcessBounds, timersOf: () => Followers | undefined = () => undefined) {
     this.registry = registry
     this.bounds = bounds
+    this.timersOf = timersOf
     this.keys = new KeyMemory(this)
   }
 
@@ -198,9 +201,10 @@ export class ActorMemory implements Evictable {
   private leave(cell: Cell): boolean {
     if (this.isReplaying || cell.usedBy === this.drain) return false
     if (this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY) return false
-    if (!this.mayLeave(cell)) return false
+    const timers = this.timersOf()
+    if (timers?.mayLeave(cell) === false) return false
     this.remove(cell)
-    this.onEvicted(cell)
+    timers?.evicted(cell)
     return true
   }
 

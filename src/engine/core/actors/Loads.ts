@@ -7,24 +7,16 @@ import type { Cell, Organization } from "./Organization.ts"
 
 /** Actors whose rows are read together. */
 export interface LoadBatch {
-  /** The life that asked. */
-  readonly life: number
+  /** Those that asked: the batch means nothing to a later life. */
+  readonly of: Loads
   readonly cells: ReadonlyArray<Cell>
   /** Rows up to this frame count. */
   readonly through: number
 }
 
 export class Loads {
-  private wanted: Array<Cell> = []
+  private readonly wanted: Array<Cell> = []
   private underWay = 0
-  private life = 0
-
-  /** Begins a new life, which has no use for what was asked for before. */
-  begin(): void {
-    this.life++
-    this.wanted = []
-    this.underWay = 0
-  }
 
   request(cell: Cell): void {
     cell.requested = true
@@ -46,12 +38,12 @@ export class Loads {
   take(through: number): LoadBatch | undefined {
     if (this.wanted.length === 0 || this.underWay >= maximumConcurrentLoads) return undefined
     this.underWay++
-    return { life: this.life, cells: this.wanted.splice(0, maximumLoadBatch), through }
+    return { of: this, cells: this.wanted.splice(0, maximumLoadBatch), through }
   }
 
   /** Notes the end of a batch. False for a batch of an earlier life. */
   ended(batch: LoadBatch): boolean {
-    if (batch.life !== this.life) return false
+    if (batch.of !== this) return false
     this.underWay--
     for (const cell of batch.cells) {
       cell.requested = false

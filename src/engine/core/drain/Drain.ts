@@ -41,7 +41,7 @@ export interface Turn {
 export class Drain {
   readonly decider: Decider
   private readonly host: DrainHost
-  private timers: Timers
+  private readonly timers: Timers
   private turn: Turn = { monotonic: 0, spent: () => 0 }
   /** What is being decided. */
   private inHand: Entry | undefined = undefined
@@ -55,11 +55,6 @@ export class Drain {
   /** Replies that rest on no fact of this drain. */
   get immediate(): Answers {
     return this.decider.immediate
-  }
-
-  /** The timers of a new life. */
-  use(timers: Timers): void {
-    this.timers = timers
   }
 
   /**

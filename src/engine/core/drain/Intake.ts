@@ -7,17 +7,16 @@
 import type { AnyActor } from "../../Actor.ts"
 import { CommandInvalid, Overloaded } from "../../errors.ts"
 import { retryAfterMillis } from "../../limits.ts"
-import type { ActorLoader } from "../actors/ActorLoader.ts"
 import type { ActorMemory } from "../actors/ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "../actors/Organization.ts"
 import type { Guard, KeyGuard } from "../keys/KeyGuard.ts"
-import type { Instant, Moment, PartitionTime } from "../PartitionTime.ts"
+import type { Life } from "../Life.ts"
+import type { Instant, Moment } from "../PartitionTime.ts"
 import type { CoreOptions } from "../protocol.ts"
 import { estimateBytes } from "../ruleChecks.ts"
 import { passedOver, peekCommand } from "./Decider.ts"
 import type { LaneAnswer, Lanes } from "./Lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import type { SignalQueue } from "./SignalQueue.ts"
 
 /** What a guard counts of the bytes that commands hold while they wait. */
 const guardBytes = 256
@@ -29,22 +28,20 @@ export interface IntakeOptions {
   readonly options: CoreOptions
   readonly memory: ActorMemory
   readonly mailbox: Mailbox
-  readonly signals: SignalQueue
-  readonly loader: ActorLoader
   readonly lanes: Lanes
-  readonly time: PartitionTime
   readonly now: Moment
+  readonly life: () => Life
 }
 
 export class Intake {
-  private readonly parts: IntakeOptions
+  private readonly shared: IntakeOptions
   private readonly options: CoreOptions
   /** Why commands are refused now; undefined while they are taken. */
   private refusal: { readonly error: unknown } | undefined = undefined
 
-  constructor(parts: IntakeOptions) {
-    this.parts = parts
-    this.options = parts.options
+  constructor(shared: IntakeOptions) {
+    this.shared = shared
+    this.options = shared.options
   }
 
   /** Refuses commands with this error from now on, or takes them again (undefined). */
@@ -73,7 +70,7 @@ export class Intake {
       return
     }
     const actor = registry.actors[actorIndex]!
-    const organization = this.parts.memory.organization(organizationName)
+    const organization = this.shared.memory.organization(organizationName)
     if (organization === undefined) {
       const reason = `"${organizationName.slice(0, 64)}" cannot name an organization`
       host.reply(caller, false, new CommandInvalid({ kind: actor.kind, reason }))
@@ -87,21 +84,21 @@ export class Intake {
       if ("remember" in guard) entry.keyGuard = guard
       else entry.guard = guard
     }
-    this.parts.memory.noteEmptied(organization)
-    if (this.parts.mailbox.offer(entry)) host.wake()
+    this.shared.memory.noteEmptied(organization)
+    if (this.shared.mailbox.offer(entry)) host.wake()
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
   }
 
   /** Begins to load what a command touches that is not in memory. Does nothing where that is not possible now. */
   prefetch(organizationName: string, actorIndex: number, key: string, command: unknown, isFresh: boolean): void {
     if (this.refusal !== undefined) return
-    const organization = this.parts.memory.organization(organizationName)
+    const organization = this.shared.memory.organization(organizationName)
     if (organization === undefined) return
     const actor = this.options.registry.actors[actorIndex]!
     const entry = new Entry(organization, actor, actorIndex, key, command, undefined)
     entry.isFresh = isFresh
-    this.parts.loader.prefetchAhead(entry)
-    this.parts.memory.noteEmptied(organization)
+    this.shared.life().loader.prefetchAhead(entry)
+    this.shared.memory.noteEmptied(organization)
   }
 
   /**
@@ -109,10 +106,10 @@ export class Intake {
    * the mailbox.
    */
   peek(organization: string, actorIndex: number, key: string, caller: Caller, now: Instant): void {
-    if (this.refusal === undefined && this.parts.time.isFresh(now)) {
-      const cell = this.parts.memory.organizations.get(organization)?.cell(actorIndex, key)
+    if (this.refusal === undefined && this.shared.life().time.isFresh(now)) {
+      const cell = this.shared.memory.organizations.get(organization)?.cell(actorIndex, key)
       if (cell?.loaded === true) {
-        this.parts.memory.use(cell, now.monotonic)
+        this.shared.memory.use(cell, now.monotonic)
         this.options.host.reply(caller, true, cell.state)
         return
       }
@@ -122,16 +119,16 @@ export class Intake {
 
   /** Whether answers may be given that rest on no new frame (docs/architecture.md, rule 6). */
   isFresh(now: Instant): boolean {
-    return this.refusal === undefined && this.parts.time.isFresh(now)
+    return this.refusal === undefined && this.shared.life().time.isFresh(now)
   }
 
   /** Asks a lane. Answers at once where it can, otherwise later through the caller. */
   askLane(ask: LaneAsk, now: Instant): LaneAnswer {
     if (this.refusal !== undefined) return { accepted: false, value: this.refusal.error }
-    this.parts.now.set(now)
-    const answer = this.parts.lanes.ask(ask, now)
-    if (answer === undefined || this.parts.time.isRenewalDue(now)) {
-      this.parts.time.wantRenewal()
+    this.shared.now.set(now)
+    const answer = this.shared.lanes.ask(ask, now)
+    if (answer === undefined || this.shared.life().time.isRenewalDue(now)) {
+      this.shared.life().time.wantRenewal()
       this.options.host.wake()
     }
     return answer
@@ -140,15 +137,15 @@ export class Intake {
   /** Ends the wait of a lane's ask: it is tried again, or answered with the error. */
   laneResumed(ask: LaneAsk, error: unknown): void {
     const answer =
-      error === undefined ? this.parts.lanes.resumed(ask, this.parts.now) : { accepted: false, value: error }
-    if (error !== undefined) this.parts.lanes.dropped()
+      error === undefined ? this.shared.lanes.resumed(ask, this.shared.now) : { accepted: false, value: error }
+    if (error !== undefined) this.shared.lanes.dropped()
     if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
   }
 
   /** Tries the lane asks again that waited for a proof of the ownership. */
   retryUnconfirmed(): void {
-    for (const ask of this.parts.lanes.takeUnconfirmed()) {
-      const answer = this.parts.lanes.ask(ask, this.parts.now)
+    for (const ask of this.shared.lanes.takeUnconfirmed()) {
+      const answer = this.shared.lanes.ask(ask, this.shared.now)
       if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
     }
   }
@@ -159,7 +156,7 @@ export class Intake {
    */
   signal(sequence: number, organizationName: string, actor: AnyActor, key: string, command: unknown): boolean {
     const actorIndex = this.options.registry.actorIndex(actor.kind)
-    const organization = this.parts.memory.organization(organizationName)
+    const organization = this.shared.memory.organization(organizationName)
     if (actorIndex < 0 || organization === undefined) return false
     const entry = new Entry(
       organization,
@@ -170,48 +167,48 @@ export class Intake {
       undefined
     )
     entry.signalSequence = sequence
-    this.parts.memory.noteEmptied(organization)
-    this.parts.signals.add(entry)
-    this.parts.loader.prefetch(entry)
+    this.shared.memory.noteEmptied(organization)
+    this.shared.life().signals.add(entry)
+    this.shared.life().loader.prefetch(entry)
     this.options.host.wake()
     return true
   }
 
   /** Lets the next frame say that the partition has come past a signal, which means no command. */
   passOver(sequence: number): void {
-    const organization = this.parts.memory.organization(nobody)!
+    const organization = this.shared.memory.organization(nobody)!
     const entry = new Entry(organization, this.options.registry.actors[0]!, 0, "", passedOver, undefined)
     entry.signalSequence = sequence
-    this.parts.memory.noteEmptied(organization)
-    this.parts.signals.add(entry)
+    this.shared.memory.noteEmptied(organization)
+    this.shared.life().signals.add(entry)
     this.options.host.wake()
   }
 
   /** Whether more signals may be read. If not, `onRoom` is called once they may. */
   admitsSignals(onRoom: () => void): boolean {
-    this.parts.signals.onRoom = this.parts.signals.hasRoom ? undefined : onRoom
-    return this.parts.signals.hasRoom
+    this.shared.life().signals.onRoom = this.shared.life().signals.hasRoom ? undefined : onRoom
+    return this.shared.life().signals.hasRoom
   }
 
   /** Fails everything that waits for its turn. */
   failWaiting(error: unknown): void {
     const { host } = this.options
-    this.parts.loader.dropWaiters(error)
-    for (const organization of this.parts.memory.organizations.values()) {
-      for (const entry of this.parts.mailbox.takeAllOf(organization)) host.reply(entry.caller!, false, error)
-      this.parts.memory.noteEmptied(organization)
+    this.shared.life().loader.dropWaiters(error)
+    for (const organization of this.shared.memory.organizations.values()) {
+      for (const entry of this.shared.mailbox.takeAllOf(organization)) host.reply(entry.caller!, false, error)
+      this.shared.memory.noteEmptied(organization)
     }
-    for (const ask of this.parts.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
+    for (const ask of this.shared.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
   }
 
   /** Fails the asks of lanes that wait; commands wait on. */
   failLanes(error: unknown): void {
-    this.parts.loader.failLanes(error)
-    for (const ask of this.parts.lanes.takeUnconfirmed()) this.options.host.reply(ask.caller, false, error)
+    this.shared.life().loader.failLanes(error)
+    for (const ask of this.shared.lanes.takeUnconfirmed()) this.options.host.reply(ask.caller, false, error)
   }
 
   /** Whether nothing waits to be decided. */
   get isDone(): boolean {
-    return this.parts.mailbox.size === 0 && this.parts.mailbox.stalled === 0
+    return this.shared.mailbox.size === 0 && this.shared.mailbox.stalled === 0
   }
 }

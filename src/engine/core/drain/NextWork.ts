@@ -22,20 +22,15 @@ export interface NextWorkOptions {
   readonly loader: ActorLoader
   readonly lanes: Lanes
   readonly time: PartitionTime
-  readonly timers: () => Timers
+  readonly timers: Timers
 }
 
 export class NextWork {
-  private readonly parts: NextWorkOptions
+  private readonly options: NextWorkOptions
   private crowdedUntil = 0
 
-  constructor(parts: NextWorkOptions) {
-    this.parts = parts
-  }
-
-  /** A new life begins. */
-  begin(): void {
-    this.crowdedUntil = 0
+  constructor(options: NextWorkOptions) {
+    this.options = options
   }
 
   /** Makes timers and signals wait, because memory is full and nothing can leave before a checkpoint. */
@@ -45,16 +40,16 @@ export class NextWork {
 
   /** Whether timers and signals wait, because there is no room for them in the log or in memory. */
   isHeld({ monotonic }: Instant): boolean {
-    return this.parts.room.isHeld(monotonic) || monotonic < this.crowdedUntil
+    return this.options.room.isHeld(monotonic) || monotonic < this.crowdedUntil
   }
 
   /** Whether there is something to decide at the partition's time `told`. */
   hasAny(told: number, isHeld: boolean, { monotonic }: Instant): boolean {
-    const { mailbox, pages, signals } = this.parts
+    const { mailbox, pages, signals } = this.options
     if (mailbox.hasRunnable) return true
     if (isHeld) return false
     if (signals.isReady) return true
-    const timers = this.parts.timers()
+    const timers = this.options.timers
     const timer = timers.first
     if (timer === undefined || timer.wakeAt > told) return false
     return !pages.holds(timer, timers, monotonic)
@@ -62,11 +57,11 @@ export class NextWork {
 
   /** How long the partition may wait for news, milliseconds. */
   waitMillis(told: number, now: Instant): number {
-    const { lanes, loader, pages, room, time } = this.parts
+    const { lanes, loader, pages, room, time } = this.options
     const { monotonic } = now
     const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
     const untilHold = Math.min(until(room.heldTo), until(this.crowdedUntil), until(loader.heldTo))
-    const untilTimer = pages.waitMillis(this.parts.timers(), told, monotonic)
+    const untilTimer = pages.waitMillis(this.options.timers, told, monotonic)
     // A due timer that was not fired waits for the end of a hold.
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
     // Who asks a lane waits for no more than the pause after a proof that has failed.

@@ -6,7 +6,7 @@ import { maximumQueuedSignals } from "../../limits.ts"
 import type { Entry } from "../actors/Organization.ts"
 
 export class SignalQueue {
-  private entries: Array<Entry> = []
+  private readonly entries: Array<Entry> = []
   /** Called when there is room again. */
   onRoom: (() => void) | undefined = undefined
 
@@ -42,9 +42,5 @@ export class SignalQueue {
 
   putBack(entry: Entry): void {
     this.entries.unshift(entry)
-  }
-
-  clear(): void {
-    this.entries = []
   }
 }

@@ -12,8 +12,8 @@ import { KeyTable, type RememberedKey } from "./KeyTable.ts"
 import { StoredKeys } from "./StoredKeys.ts"
 
 export class KeyMemory {
-  /** Which keys the checkpoints have. */
-  readonly stored: StoredKeys
+  /** The keys that the checkpoints have. Each life learns them again. */
+  stored: StoredKeys
   private readonly memory: ActorMemory
   private readonly hash = new KeyHash()
   /** In the order of their frames; those of the running drain are last. */
@@ -23,8 +23,13 @@ export class KeyMemory {
 
   constructor(memory: ActorMemory) {
     this.memory = memory
-    const { actors, keyIndex } = memory.registry
-    this.stored = new StoredKeys(actors[keyIndex]!.kind)
+    this.stored = this.storedSince(undefined)
+  }
+
+  /** Knowledge of a new life: keys in checkpoints that count at this time; undefined without checkpoints. */
+  storedSince(now: number | undefined): StoredKeys {
+    const { actors, keyIndex } = this.memory.registry
+    return new StoredKeys(actors[keyIndex]!.kind, now)
   }
 
   /** Keys that no checkpoint has. */

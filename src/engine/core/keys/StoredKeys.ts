@@ -12,35 +12,27 @@ import { KeyHash } from "./KeyHash.ts"
 
 /** A page of stored keys to be read. */
 export interface KeyPageRequest {
-  readonly life: number
+  /** Those that asked: the page means nothing to a later life. */
+  readonly of: StoredKeys
   readonly after: ExpiryRow
   readonly limit: number
 }
 
 export class StoredKeys {
   private readonly kind: string
-  private filter = new KeyFilter()
+  private readonly filter = new KeyFilter()
   private readonly hash = new KeyHash()
-  private life = 0
   /** Where the next page begins; undefined when there is none, or no more room for it. */
-  private after: ExpiryRow | undefined = undefined
-  private isComplete = true
+  private after: ExpiryRow | undefined
+  private isComplete: boolean
   private isUnderWay = false
   private notBefore = 0
 
-  /** `kind`: that of the keys' actors. */
-  constructor(kind: string) {
+  /** `kind`: that of the keys' actors. `since`: the time from which on checkpoints may hold keys that count; undefined without checkpoints. */
+  constructor(kind: string, since: number | undefined) {
     this.kind = kind
-  }
-
-  /** Begins a life. Keys that are over at `now` do not count; `hasBase`: checkpoints may hold others. */
-  begin(hasBase: boolean, now: number): void {
-    this.life++
-    this.filter = new KeyFilter()
-    this.after = hasBase ? { expiresAt: now, organization: "", kind: "", key: "" } : undefined
-    this.isComplete = !hasBase
-    this.isUnderWay = false
-    this.notBefore = 0
+    this.after = since === undefined ? undefined : { expiresAt: since, organization: "", kind: "", key: "" }
+    this.isComplete = since === undefined
   }
 
   /** Whether no checkpoint holds a key that counts. False where that is not sure. */
@@ -65,12 +57,12 @@ export class StoredKeys {
 
   ask(): KeyPageRequest {
     this.isUnderWay = true
-    return { life: this.life, after: this.after!, limit: maximumKeyPage }
+    return { of: this, after: this.after!, limit: maximumKeyPage }
   }
 
   /** Takes in a page; undefined when it could not be read. */
-  took({ life, limit }: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, monotonic: number): void {
-    if (life !== this.life) return
+  took({ limit, of }: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, monotonic: number): void {
+    if (of !== this) return
     this.isUnderWay = false
     if (rows === undefined) {
       this.notBefore = monotonic + pageHoldMillis

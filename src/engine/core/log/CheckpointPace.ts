@@ -25,7 +25,8 @@ export class CheckpointPace {
     this.afterBytes = options.checkpointBytes
   }
 
-  begin(frames: number, bytes: number, logBytes: number): void {
+  /** Takes in the replayed tail: its frames, the bytes since the checkpoint, and the most bytes of the log. */
+  replayed(frames: number, bytes: number, logBytes: number): void {
     this.frames = frames
     this.bytes = bytes
     this.afterBytes = Math.min(this.options.checkpointBytes, Math.floor(logBytes / checkpointsPerLog))

@@ -3,95 +3,89 @@
  * read from them, what was read, and the states that go into the next one.
  */
 
-import type { Head } from "../../frame.ts"
 import type { ActorRow, CheckpointRecord, ExpiryRow, TimerRow } from "../../ports/Checkpoints.ts"
-import type { ActorLoader } from "../actors/ActorLoader.ts"
 import type { ActorMemory } from "../actors/ActorMemory.ts"
 import { rowOf, rowOfKey, type SnapshotActor } from "../actors/actorRows.ts"
 import type { LoadBatch } from "../actors/Loads.ts"
 import { assert } from "../assert.ts"
 import type { KeyPageRequest } from "../keys/StoredKeys.ts"
+import type { Life } from "../Life.ts"
 import type { Instant, Moment } from "../PartitionTime.ts"
 import type { CoreOptions, ReadRequest, Snapshot } from "../protocol.ts"
-import type { PageRequest, TimerPages } from "../timers/TimerPages.ts"
-import type { Timers } from "../timers/Timers.ts"
-import type { CheckpointPace } from "./CheckpointPace.ts"
+import type { PageRequest } from "../timers/TimerPages.ts"
 
 export interface CheckpointSideOptions {
   readonly options: CoreOptions
   readonly memory: ActorMemory
-  readonly loader: ActorLoader
-  readonly pages: TimerPages
-  readonly pace: CheckpointPace
   readonly now: Moment
-  readonly timers: () => Timers
-  readonly head: () => Head
+  readonly life: () => Life
 }
 
 export class CheckpointSide {
-  private readonly parts: CheckpointSideOptions
+  private readonly shared: CheckpointSideOptions
   private readonly options: CoreOptions
 
-  constructor(parts: CheckpointSideOptions) {
-    this.parts = parts
-    this.options = parts.options
+  constructor(shared: CheckpointSideOptions) {
+    this.shared = shared
+    this.options = shared.options
   }
 
   get newest(): CheckpointRecord | undefined {
-    return this.parts.loader.newestCheckpoint
+    return this.shared.life().loader.newestCheckpoint
   }
 
   /** The next thing to be read from the checkpoints, if any may be read now. */
   takeRead(now: Instant): ReadRequest | undefined {
-    const batch = this.parts.loader.take()
+    const batch = this.shared.life().loader.take()
     if (batch !== undefined) return { _tag: "Actors", batch }
-    const { memory, pages } = this.parts
-    const time = Math.max(this.parts.head().now, now.wall)
+    const { memory } = this.shared
+    const { pages, timers } = this.shared.life()
+    const time = Math.max(this.shared.life().head.now, now.wall)
     if (memory.isReplaying) return undefined
-    if (!pages.isWanted(this.parts.timers(), time, now.monotonic)) {
+    if (!pages.isWanted(timers, time, now.monotonic)) {
       const { stored } = memory.keys
       return stored.isWanted(now.monotonic) ? { _tag: "Keys", page: stored.ask() } : undefined
     }
     // Until the page has come, no actor with a timer leaves memory: the page may be older than that timer.
     memory.keepsTimers = true
-    return { _tag: "Timers", page: pages.ask(this.parts.timers(), this.newest?.sequence ?? 0, now.monotonic) }
+    return { _tag: "Timers", page: pages.ask(timers, this.newest?.sequence ?? 0, now.monotonic) }
   }
 
   /** Takes in the rows of a batch; undefined when they could not be read. */
   loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow> | undefined, now: Instant): void {
-    this.parts.now.set(now)
-    this.parts.loader.at(now.monotonic)
-    if (rows === undefined) this.parts.loader.failed(batch)
-    else this.parts.loader.loaded(batch, rows)
+    this.shared.now.set(now)
+    this.shared.life().loader.at(now.monotonic)
+    if (rows === undefined) this.shared.life().loader.failed(batch)
+    else this.shared.life().loader.loaded(batch, rows)
   }
 
   /** Takes in a page of timers; undefined when it could not be read. */
   paged(page: PageRequest, rows: ReadonlyArray<TimerRow> | undefined, now: Instant): void {
-    if (!this.parts.pages.ended(page, rows !== undefined, now.monotonic)) return
-    this.parts.memory.keepsTimers = false
+    if (!this.shared.life().pages.ended(page, rows !== undefined, now.monotonic)) return
+    this.shared.memory.keepsTimers = false
     const isInMemory = (row: TimerRow): boolean => {
       const index = this.options.registry.actorIndex(row.kind)
-      const cell = this.parts.memory.organizations.get(row.organization)?.cell(index, row.key)
+      const cell = this.shared.memory.organizations.get(row.organization)?.cell(index, row.key)
       return cell !== undefined && (cell.loaded || cell.unreadable !== undefined)
     }
-    if (rows !== undefined) this.parts.timers().addPage(rows, rows.length === page.limit, isInMemory)
+    if (rows !== undefined) this.shared.life().timers.addPage(rows, rows.length === page.limit, isInMemory)
     this.options.host.wake()
   }
 
   /** Takes in a page of stored idempotency keys; undefined when it could not be read. */
   keysPaged(page: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, now: Instant): void {
-    this.parts.memory.keys.stored.took(page, rows, now.monotonic)
+    this.shared.memory.keys.stored.took(page, rows, now.monotonic)
   }
 
   /** The actors' states at the head, by reference; undefined when nothing has happened since the newest checkpoint. */
   snapshot(): Snapshot | undefined {
-    if (this.parts.head().sequence <= (this.newest?.sequence ?? 0)) return undefined
+    if (this.shared.life().head.sequence <= (this.newest?.sequence ?? 0)) return undefined
     const actors: Array<SnapshotActor> = []
-    for (const cell of this.parts.memory.dirty)
+    for (const cell of this.shared.memory.dirty)
       actors.push({ cell, state: cell.state, wakeAt: cell.wakeAt, kept: cell.unreadable?.row })
-    const keys = this.parts.memory.keys.all()
+    const keys = this.shared.memory.keys.all()
     const keyActor = this.options.registry.actors[this.options.registry.keyIndex]!
-    const { epoch, hash, now, number, sequence, signalSequence } = this.parts.head()
+    const { epoch, hash, now, number, sequence, signalSequence } = this.shared.life().head
     const record = { partition: this.options.partition, sequence, hash, epoch, number, now, signalSequence }
     const level = this.options.level?.() ?? Number.POSITIVE_INFINITY
     const rows = {
@@ -100,7 +94,7 @@ export class CheckpointSide {
         for (const key of keys) yield rowOfKey(keyActor, key, sequence)
       }
     }
-    return { record, rows, count: actors.length + keys.count, bytes: this.parts.pace.bytesSince }
+    return { record, rows, count: actors.length + keys.count, bytes: this.shared.life().pace.bytesSince }
   }
 
   /**
@@ -108,13 +102,13 @@ export class CheckpointSide {
    * not.
    */
   saved(record: CheckpointRecord, count: number, coveredBytes: number): void {
-    assert(record.sequence <= this.parts.head().sequence, "a checkpoint is ahead of the head")
+    assert(record.sequence <= this.shared.life().head.sequence, "a checkpoint is ahead of the head")
     const isFirst = this.newest === undefined
-    this.parts.loader.useBase(record, isFirst && count === 0)
-    this.parts.memory.saved(record.sequence)
-    this.parts.memory.keys.stored.forget(record.now)
-    this.parts.memory.shrink()
-    this.parts.pace.saved(this.parts.head().sequence - record.sequence, coveredBytes)
+    this.shared.life().loader.useBase(record, isFirst && count === 0)
+    this.shared.memory.saved(record.sequence)
+    this.shared.memory.keys.stored.forget(record.now)
+    this.shared.memory.shrink()
+    this.shared.life().pace.saved(this.shared.life().head.sequence - record.sequence, coveredBytes)
     this.options.host.wake()
   }
 }

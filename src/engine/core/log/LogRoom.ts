@@ -31,14 +31,6 @@ export class LogRoom {
   /** Whether a mark was written since there was last room. */
   private isMarked = false
 
-  begin(fill: LogFill): void {
-    this.refusedUntil = 0
-    this.heldUntil = 0
-    this.lookAgainAt = 0
-    this.isMarked = false
-    this.note(fill)
-  }
-
   /** Takes in what the log itself said. */
   note({ bytes, maximumBytes }: LogFill): void {
     this.bytes = bytes

@@ -9,7 +9,8 @@ import type { Timer, Timers } from "./Timers.ts"
 
 /** A page of timers to be read. */
 export interface PageRequest {
-  readonly life: number
+  /** Those that asked: the page means nothing to a later life. */
+  readonly of: TimerPages
   /** Only rows up to this frame count. */
   readonly through: number
   readonly after: TimerRow | undefined
@@ -17,16 +18,9 @@ export interface PageRequest {
 }
 
 export class TimerPages {
-  private life = 0
   /** When the page was asked for, monotonic milliseconds; undefined while none is under way. */
   private askedAt: number | undefined = undefined
   private notBefore = 0
-
-  begin(): void {
-    this.life++
-    this.askedAt = undefined
-    this.notBefore = 0
-  }
 
   get isUnderWay(): boolean {
     return this.askedAt !== undefined
@@ -39,12 +33,12 @@ export class TimerPages {
 
   ask(timers: Timers, through: number, monotonic: number): PageRequest {
     this.askedAt = monotonic
-    return { life: this.life, through, after: timers.pageAfter, limit: maximumTimerPage }
+    return { of: this, through, after: timers.pageAfter, limit: maximumTimerPage }
   }
 
   /** Notes that a page has come or could not be read. False for a page of an earlier life. */
   ended(request: PageRequest, isRead: boolean, monotonic: number): boolean {
-    if (request.life !== this.life) return false
+    if (request.of !== this) return false
     this.askedAt = undefined
     if (!isRead) this.notBefore = monotonic + pageHoldMillis
     return true

@@ -105,7 +105,8 @@ const afterEnd = Effect.fnUntraced(function* (
     return false
   }
   partition.metrics.fence()
-  partition.core.intake.failWaiting(new PartitionMoved({ partition: partition.id }))
+  // Answers without facts that waited for a proof of the ownership get none in this life.
+  partition.core.failAll(new PartitionMoved({ partition: partition.id }))
   const count = fences.add(partition.now().monotonic)
   yield* Effect.logWarning(`partition ${partition.id} was fenced (${end.reason}), ${count} times in a minute`)
   if (count < maximumFences) return false
