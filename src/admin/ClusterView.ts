@@ -65,9 +65,9 @@ export class ClusterView extends Context.Service<
     Effect.gen(function* () {
       const engine = yield* Engine
       const membership = Option.getOrUndefined(yield* Effect.serviceOption(Membership))
-      const { parts } = internals(engine)
+      const { context } = internals(engine)
       const reportOf = (partition: number) =>
-        Effect.match(Effect.timeout(atOwner(parts, partition, "report"), reportMillis), {
+        Effect.match(Effect.timeout(atOwner(context, partition, "report"), reportMillis), {
           onSuccess: (found) => {
             const { epoch, lag, sequence, status } = found as OwnerReport
             return { status, epoch, sequence, lag: lag ?? null }
@@ -93,7 +93,7 @@ export class ClusterView extends Context.Service<
           const alone = { name: "this machine", version, role: "all", level: knownFormats.newest }
           return {
             placement: "machine" as const,
-            level: parts.placement.level?.() ?? knownFormats.newest,
+            level: context.placement.level?.() ?? knownFormats.newest,
             nodes: [{ ...alone, startedAt: null, silentMillis: 0, isDraining: false, partitions: all }],
             partitions
           }

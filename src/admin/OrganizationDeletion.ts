@@ -74,9 +74,9 @@ const withoutParked = (engine: Engine["Service"], organization: string) =>
  * does not say.
  */
 const isRead = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string, until: number) {
-  const { parts } = internals(engine)
+  const { context } = internals(engine)
   const report = Effect.map(
-    Effect.option(atOwner(parts, engine.partitionOf(organization), "report")),
+    Effect.option(atOwner(context, engine.partitionOf(organization), "report")),
     Option.map((found) => found as OwnerReport)
   )
   const first = Option.getOrUndefined(yield* report)

@@ -83,7 +83,7 @@ export class ParkedRecords extends Context.Service<
     Effect.gen(function* () {
       const engine = yield* Engine
       const acts = yield* AdminActs
-      const { parts } = internals(engine)
+      const { context } = internals(engine)
       const retryHere = (organization: string, reactor: string) =>
         retryParked(engine, engine.partitionOf(organization), reactor, organization, {
           limit: retriedAtOnce,
@@ -105,17 +105,17 @@ export class ParkedRecords extends Context.Service<
               error: record!.error
             })
         })
-      parts.acts.set(retryAct, (_, asked) => {
+      context.acts.set(retryAct, (_, asked) => {
         const { organization, reactor } = asked as Asked
         return retryHere(organization, reactor)
       })
-      parts.acts.set(dismissAct, (_, asked) => {
+      context.acts.set(dismissAct, (_, asked) => {
         const { organization, place, reactor } = asked as Asked & { readonly place: RecordPosition }
         return dismissHere(organization, reactor, place)
       })
       /** Whether another process has to do it. */
       const isElsewhere = (organization: string) =>
-        parts.remote !== undefined && !parts.local.has(engine.partitionOf(organization))
+        context.remote !== undefined && !context.local.has(engine.partitionOf(organization))
       return ParkedRecords.of({
         list: Effect.fn("ParkedRecords.list")(function* (reactor, page) {
           return yield* listParked(engine, yield* reactorNamed(engine, reactor), page)
@@ -128,7 +128,7 @@ export class ParkedRecords extends Context.Service<
           const name = yield* reactorNamed(engine, reactor)
           const asked: Asked = { organization, reactor: name }
           const done = isElsewhere(organization)
-            ? ((yield* atOwner(parts, engine.partitionOf(organization), retryAct, asked)) as RetriedParked)
+            ? ((yield* atOwner(context, engine.partitionOf(organization), retryAct, asked)) as RetriedParked)
             : yield* retryHere(organization, name)
           return { reactor: name, ...done }
         }, failing),
@@ -136,7 +136,7 @@ export class ParkedRecords extends Context.Service<
           const name = yield* reactorNamed(engine, reactor)
           const asked = { organization, reactor: name, place }
           const isDone = isElsewhere(organization)
-            ? (yield* atOwner(parts, engine.partitionOf(organization), dismissAct, asked)) === true
+            ? (yield* atOwner(context, engine.partitionOf(organization), dismissAct, asked)) === true
             : yield* dismissHere(organization, name, place)
           if (!isDone) {
             return yield* new NothingParked({

@@ -71,10 +71,10 @@ export const layerEveryPartition = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine
     const health = yield* Health
-    const { parts } = internals(engine)
+    const { context } = internals(engine)
     const all = Array.from({ length: engine.partitions }, (_, partition) => partition)
     const isServed = (partition: number) =>
-      atOwner(parts, partition, "status").pipe(
+      atOwner(context, partition, "status").pipe(
         Effect.map((status) => status === "Serving"),
         Effect.timeout(statusMillis),
         Effect.orElseSucceed(() => false)

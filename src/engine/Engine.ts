@@ -88,7 +88,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
   const deployment = yield* checkDeployment(stores, config)
   const local = new Map<number, Partition>()
   const random = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
-  const parts: EngineContext = {
+  const context: EngineContext = {
     config,
     deployment,
     registry,
@@ -112,7 +112,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
   }
   yield* placement.place(config.partitions, (id) =>
     Effect.suspend(() => {
-      const partition = new Partition(id, parts, new PartitionMetrics(id, services as Context.Context<never>))
+      const partition = new Partition(id, context, new PartitionMetrics(id, services as Context.Context<never>))
       local.set(id, partition)
       const serving =
         remote === undefined
@@ -135,11 +135,11 @@ export const make = Effect.fnUntraced(function* <R = never>(
   yield* Effect.addFinalizer(() =>
     Effect.ensuring(
       closeAll(local, config.shutdownMillis),
-      Effect.sync(() => parts.subscriptions.close())
+      Effect.sync(() => context.subscriptions.close())
     )
   )
-  const engine = makeService(parts, services as Context.Context<never>)
-  register(engine, { parts, partitions: local })
+  const engine = makeService(context, services as Context.Context<never>)
+  register(engine, { context, partitions: local })
   return engine
 })
 

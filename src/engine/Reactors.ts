@@ -30,8 +30,8 @@ export type { RebuildOptions, Rebuilt }
  * ```
  */
 export const settled: Effect.Effect<void, never, Engine> = Effect.flatMap(Engine, (engine) => {
-  const { parts, partitions } = internals(engine)
-  const names = parts.reactors.map(({ name }) => name)
+  const { context, partitions } = internals(engine)
+  const names = context.reactors.map(({ name }) => name)
   return Effect.forEach(partitions.values(), (partition) => caughtUp(partition, names), { discard: true })
 })
 

@@ -28,21 +28,21 @@ import { listKeys } from "./shell/stores/listKeys.ts"
 
 /** Finds partitions, here or in another process. */
 class Places {
-  readonly parts: EngineContext
+  readonly context: EngineContext
 
-  constructor(parts: EngineContext) {
-    this.parts = parts
+  constructor(context: EngineContext) {
+    this.context = context
   }
 
-  readonly idOf = (organization: string): number => partitionOf(organization, this.parts.config.partitions)
+  readonly idOf = (organization: string): number => partitionOf(organization, this.context.config.partitions)
 
   here(organization: string): Partition | undefined {
-    return localPartition(this.parts, this.idOf(organization))
+    return localPartition(this.context, this.idOf(organization))
   }
 
   /** The index of an actor's kind, or the error where it is not one of this engine's. */
   indexOf(actor: AnyActor): number | CommandInvalid {
-    const { registry } = this.parts
+    const { registry } = this.context
     const index = registry.actorIndex(actor.kind)
     return registry.actors[index] === actor ? index : unknownKind(actor.kind)
   }
@@ -60,12 +60,12 @@ const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is 
 
 /** An ask in a span of its own, where anybody sees it. The drain that decides it links to the span. */
 const spanned = <A, E>(
-  { idOf, parts }: Places,
+  { idOf, context }: Places,
   { kind }: AnyActor,
   { organization }: Target,
   ask: (span: Tracer.Span | undefined) => Effect.Effect<A, E>
 ): Effect.Effect<A, E> =>
-  parts.isTraced
+  context.isTraced
     ? Effect.useSpan("sluice.ask", { attributes: { kind, partition: idOf(organization) } }, ask)
     : ask(undefined)
 
@@ -82,9 +82,9 @@ const actorAsks = (places: Places) => ({
         if (typeof index !== "number") return resume(Effect.fail(index))
         const { fresh, key = "", organization } = target
         const partition = places.here(organization)
-        if (partition === undefined) return resume(askRemote(places.parts, actor, target, command, span))
+        if (partition === undefined) return resume(askRemote(places.context, actor, target, command, span))
         if (span !== undefined) partition.traces.asked(resume, span)
-        partition.offer(organization, index, key, command, resume as Resume, fresh)
+        partition.core.intake.offer(organization, index, key, command, resume as Resume, fresh)
       })
     ),
 
@@ -102,9 +102,9 @@ const actorAsks = (places: Places) => ({
         const guard = onceGuard(actor, key, once)
         if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
         const partition = places.here(organization)
-        if (partition === undefined) return resume(askOnceRemote(places.parts, actor, target, command, once, span))
+        if (partition === undefined) return resume(askOnceRemote(places.context, actor, target, command, once, span))
         if (span !== undefined) partition.traces.asked(resume, span)
-        partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
+        partition.core.intake.offer(organization, index, key, command, resume as Resume, fresh, guard)
       })
     ),
 
@@ -115,7 +115,8 @@ const actorAsks = (places: Places) => ({
   ) =>
     Effect.sync(() => {
       const index = places.indexOf(actor)
-      if (typeof index === "number") places.here(organization)?.prefetch(organization, index, key, command, fresh)
+      if (typeof index === "number")
+        places.here(organization)?.core.intake.prefetch(organization, index, key, command, fresh === true)
     }),
 
   state: <Command, Fact, State, Reply, Rejection>(
@@ -126,19 +127,19 @@ const actorAsks = (places: Places) => ({
       const index = places.indexOf(actor)
       if (typeof index !== "number") return resume(Effect.fail(index))
       const partition = places.here(organization)
-      if (partition === undefined) return resume(stateRemote(places.parts, actor, { organization, key }))
-      partition.peek(organization, index, key, resume as Resume)
+      if (partition === undefined) return resume(stateRemote(places.context, actor, { organization, key }))
+      partition.core.intake.peek(organization, index, key, resume as Resume, partition.now())
     })
 })
 
 /** What follows actors, and lists their keys. */
 const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
-  const { parts } = places
+  const { context } = places
   const follow = <A, E>(actor: AnyActor, organization: string, stream: (id: number) => Stream.Stream<A, E>) =>
     Stream.suspend((): Stream.Stream<A, E | CommandInvalid | Overloaded> => {
       const index = places.indexOf(actor)
       const id = places.idOf(organization)
-      return typeof index === "number" ? subscribed(parts, id, stream(id)) : Stream.fail(index)
+      return typeof index === "number" ? subscribed(context, id, stream(id)) : Stream.fail(index)
     })
   return {
     watch: <Command, Fact, State, Reply, Rejection>(
@@ -146,7 +147,7 @@ const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
       { key = "", organization }: Target
     ): Stream.Stream<State, FollowError> =>
       follow(actor, organization, (id) =>
-        followChanges(parts, id, { organization, kind: actor.kind, key }, ask.state(actor, { organization, key }))
+        followChanges(context, id, { organization, kind: actor.kind, key }, ask.state(actor, { organization, key }))
       ),
 
     facts: <Command, Fact, State, Reply, Rejection>(
@@ -156,7 +157,7 @@ const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
     ) =>
       // A record of the actor's kind holds what the actor's own schema has decoded.
       follow(actor, organization, (id) =>
-        followFacts(parts, id, { organization, kind: actor.kind, key: allKeys ? undefined : key }, after)
+        followFacts(context, id, { organization, kind: actor.kind, key: allKeys ? undefined : key }, after)
       ) as Stream.Stream<FactOf<Fact>, FollowError>,
 
     keys: <Command, Fact, State, Reply, Rejection>(
@@ -169,7 +170,7 @@ const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
         if (typeof index !== "number") return Effect.fail(index)
         const partition = places.here(organization)
         return partition === undefined
-          ? keysRemote(parts, actor, organization, options)
+          ? keysRemote(context, actor, organization, options)
           : listKeys(partition, organization, index, options)
       })
   }
@@ -183,17 +184,17 @@ const laneAsks = (places: Places, context: Context.Context<never>) => {
     command: Command,
     later: (exit: Exit.Exit<Reply, AskError>) => void
   ): Exit.Exit<Reply, AskError> | undefined => {
-    const { registry } = places.parts
+    const { registry } = places.context
     const laneIndex = registry.laneIndex(lane.kind)
     if (registry.lanes[laneIndex] !== lane) return Exit.fail(unknownKind(lane.kind))
     const partition = places.here(organization)
     if (partition === undefined) {
-      const asked = askLaneRemote(places.parts, lane, { organization, key }, command)
+      const asked = askLaneRemote(places.context, lane, { organization, key }, command)
       Effect.runForkWith(context)(asked).addObserver(later)
       return undefined
     }
     const caller = later as unknown as Resume
-    const answer = partition.askLane({ organization, laneIndex, key, command, caller })
+    const answer = partition.core.intake.askLane({ organization, laneIndex, key, command, caller }, partition.now())
     if (answer === undefined) return undefined
     return answer.accepted ? Exit.succeed(answer.value as never) : Exit.fail(answer.value as AskError)
   }
@@ -205,26 +206,26 @@ const laneAsks = (places: Places, context: Context.Context<never>) => {
   return { askLane, askLaneNow }
 }
 
-/** Makes the service of an engine. `context` is for what it starts by itself. */
-export const makeService = (parts: EngineContext, context: Context.Context<never>) => {
-  const places = new Places(parts)
-  const { local } = parts
+/** Makes the service of an engine. `services` are for the fibers that it starts by itself. */
+export const makeService = (context: EngineContext, services: Context.Context<never>) => {
+  const places = new Places(context)
+  const { local } = context
   const asks = actorAsks(places)
   return {
-    partitions: parts.config.partitions,
+    partitions: context.config.partitions,
     partitionOf: (organization: string) => places.idOf(organization),
     ...asks,
     ...followers(places, asks),
-    ...laneAsks(places, context),
+    ...laneAsks(places, services),
     ready: awaitAllServing(local),
     status: Effect.sync(() =>
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
     ),
     // What crosses processes is the same as JSON.
     inspectPartition: (id: number) =>
-      Effect.map(atOwner(parts, id, "inspect partition"), (found) => found as PartitionInspection),
+      Effect.map(atOwner(context, id, "inspect partition"), (found) => found as PartitionInspection),
     recoverPartition: (id: number, asked: RecoverAsked) =>
-      Effect.map(atOwner(parts, id, "recover", asked), (found) => found as Recovered),
+      Effect.map(atOwner(context, id, "recover", asked), (found) => found as Recovered),
     summarizePartitions: Effect.suspend(() =>
       Effect.forEach(
         [...local.values()].sort((one, other) => one.id - other.id),
@@ -233,10 +234,10 @@ export const makeService = (parts: EngineContext, context: Context.Context<never
       )
     ),
     inspectFrame: (id: number, sequence: number) =>
-      Effect.map(atOwner(parts, id, "inspect frame", sequence), (found) => found as InspectedFrame),
+      Effect.map(atOwner(context, id, "inspect frame", sequence), (found) => found as InspectedFrame),
     inspectActor: (actor: AnyActor, { key = "", organization }: Target) =>
       Effect.map(
-        atOwner(parts, places.idOf(organization), "inspect actor", { organization, kind: actor.kind, key }),
+        atOwner(context, places.idOf(organization), "inspect actor", { organization, kind: actor.kind, key }),
         (found) => found as ActorInspection
       )
   }

@@ -147,10 +147,10 @@ describe("a deletion", () => {
     expect((await run(engine.state(SendEmail, { organization: id, key: email }))).state).toBe("canceled")
 
     const partition = engine.partitionOf(id)
-    const { parts, partitions } = internals(engine)
+    const { context, partitions } = internals(engine)
     const { head } = partitions.get(partition)!.core
     await until(() => partitions.get(partition)!.feed.readBy(projections.name) >= head.sequence)
-    expect(parts.reactors.map(({ name }) => name)).toEqual([projections.name])
+    expect(context.reactors.map(({ name }) => name)).toEqual([projections.name])
     for (const table of ["events", "send_emails", "send_domains", "send_account_facts"])
       expect([table, await query(databaseUrl, `select 1 from ${table} where organization_id = $1`, [id])]).toEqual([
         table,

@@ -251,9 +251,9 @@ describe("a life that ends because the outcome of an append is not known", () =>
         })
         const partition = partitionIn(engine)
         // The clock of the partition alone, as a test's cannot go back.
-        const { clock } = partition.parts
+        const { clock } = partition.context
         const setBack = 600_000
-        Object.assign(partition.parts, {
+        Object.assign(partition.context, {
           clock: Object.create(clock, {
             currentTimeMillisUnsafe: { value: () => clock.currentTimeMillisUnsafe() - setBack }
           })

@@ -95,7 +95,7 @@ describe("a message and programs of different versions", () => {
       const older = yield* serving(deployment, owning(there))
       const message = { organization: "org_2", kind: "purse", key: "a", version: 2, command: null }
       const letters = [{ origin: [1, 3, 1] as const, message }]
-      const [answer] = yield* deliver(partitionIn(older.engine, there).parts, here, "org_2", letters)
+      const [answer] = yield* deliver(partitionIn(older.engine, there).context, here, "org_2", letters)
       expect(answer).toMatchObject({ _tag: "PartitionUnavailable", reason: expect.stringContaining("of version 2") })
     })
   )

@@ -193,7 +193,7 @@ describe("asks from another process", () => {
       const { far, owner } = yield* processes
       const { engine } = yield* owner
       yield* far.ask(Counter, target, add(1))
-      const { traffic } = internals(engine).parts
+      const { traffic } = internals(engine).context
       traffic.answers = maximumAnswers - 1
       const asked = yield* Effect.forkChild(
         Effect.all([far.ask(Counter, target, add(2)), Effect.flip(far.ask(Counter, target, add(4)))], {
@@ -290,10 +290,10 @@ describe("asks from another process", () => {
     Effect.gen(function* () {
       const { far, owner } = yield* processes
       const { engine } = yield* owner
-      const { parts } = internals(far)
-      expect(yield* atOwner(parts, 0, "status")).toBe("Serving")
-      internals(engine).parts.traffic.answers = maximumAnswers
-      const refused = yield* Effect.flip(atOwner(parts, 0, "report"))
+      const { context } = internals(far)
+      expect(yield* atOwner(context, 0, "status")).toBe("Serving")
+      internals(engine).context.traffic.answers = maximumAnswers
+      const refused = yield* Effect.flip(atOwner(context, 0, "report"))
       expect(refused).toMatchObject({
         _tag: "EngineRefused",
         message: expect.stringContaining("more waiting commands")
@@ -306,11 +306,11 @@ describe("asks from another process", () => {
       const { deployment, far, owner } = yield* processes
       const { engine } = yield* owner
       yield* far.ask(Counter, target, add(1))
-      const there = internals(engine).parts.traffic
+      const there = internals(engine).context.traffic
       there.answers = maximumAnswers
       expect(yield* Effect.flip(far.ask(Counter, target, add(1)))).toMatchObject({ _tag: "Overloaded" })
       there.answers = 0
-      const here = internals(far).parts.traffic
+      const here = internals(far).context.traffic
       here.requests = maximumRequests
       expect(yield* Effect.flip(far.ask(Counter, target, add(1)))).toMatchObject({ _tag: "Overloaded" })
       here.requests = 0

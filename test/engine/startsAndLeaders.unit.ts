@@ -178,10 +178,10 @@ describe("rule 6, a machine that was suspended", () => {
       yield* sleeper.engine.ask(Counter, target, add(1))
       yield* sleeper.engine.ask(Counter, { ...target, key: "limit" }, add(1))
       // Suspended: to this process no time passes but on the wall.
-      const { parts } = partitionIn(sleeper.engine)
-      const { clock } = parts
+      const { context } = partitionIn(sleeper.engine)
+      const { clock } = context
       const monotonic = clock.monotonicTimeNanosUnsafe()
-      Object.assign(parts, {
+      Object.assign(context, {
         clock: Object.create(clock, { monotonicTimeNanosUnsafe: { value: () => monotonic } })
       })
       const other = yield* serving(deployment)

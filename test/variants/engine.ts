@@ -4,8 +4,8 @@ import type { Variant } from "./runner/variant.ts"
 export const engine: ReadonlyArray<Variant> = [
   {
     name: "clock: a clock that is ahead is believed",
-    find: "const ahead = partition.parts.clockGuard.problem() if (ahead !== undefined)",
-    replace: "const ahead = partition.parts.clockGuard.problem()\nif (ahead === null)",
+    find: "const ahead = partition.context.clockGuard.problem() if (ahead !== undefined)",
+    replace: "const ahead = partition.context.clockGuard.problem()\nif (ahead === null)",
     sentence: "frames from the future keep a partition away once the clock is right",
     finders: ["ClockWatch.unit"]
   },

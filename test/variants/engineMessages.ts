@@ -109,9 +109,9 @@ export const engineMessages: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a cursor moves before its effects",
-    find: "partition.parts.cursors.transact(move, this.effects(batch, isIsolating)),",
+    find: "partition.context.cursors.transact(move, this.effects(batch, isIsolating)),",
     replace:
-      "Effect.flatMap(partition.parts.cursors.transact(move, Effect.void), () =>\n        partition.parts.cursors.transact({ ...move, from: move.to }, this.effects(batch, isIsolating))\n      ),",
+      "Effect.flatMap(partition.context.cursors.transact(move, Effect.void), () =>\n        partition.context.cursors.transact({ ...move, from: move.to }, this.effects(batch, isIsolating))\n      ),",
     sentence: "a crash between the two leaves effects out",
     finders: ["reactor.unit", "simulation"]
   },

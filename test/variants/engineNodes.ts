@@ -25,8 +25,8 @@ export const engineNodes: ReadonlyArray<Variant> = [
   },
   {
     name: "remote: a request that is delivered twice is worked on twice",
-    find: "if (!partition.parts.traffic.isFirst([from, number])) continue",
-    replace: "if (!partition.parts.traffic.isFirst([from, number]) && epoch < 0) continue",
+    find: "if (!partition.context.traffic.isFirst([from, number])) continue",
+    replace: "if (!partition.context.traffic.isFirst([from, number]) && epoch < 0) continue",
     sentence: "a message that the network repeats is decided a second time",
     finders: ["owners"]
   },
@@ -46,7 +46,7 @@ export const engineNodes: ReadonlyArray<Variant> = [
   },
   {
     name: "remote: a shared partition that is fenced three times stops for good",
-    find: "if (partition.parts.placement.isShared === true) {",
+    find: "if (partition.context.placement.isShared === true) {",
     replace: "if (false as boolean) {",
     sentence: "after a busy minute a partition is served by nobody until somebody restarts its node",
     finders: ["ownership.unit", "owners"]

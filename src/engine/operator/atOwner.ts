@@ -25,10 +25,10 @@ export interface OwnerReport {
 }
 
 const report = (partition: Partition): Effect.Effect<OwnerReport> =>
-  Effect.map(Effect.option(partition.parts.cursors.list(partition.id)), (cursors) => {
+  Effect.map(Effect.option(partition.context.cursors.list(partition.id)), (cursors) => {
     const { epoch, sequence } = partition.core.head
     const stored = new Map(Option.getOrElse(cursors, () => []).map((cursor) => [cursor.reactor, cursor.sequence]))
-    const lags = partition.parts.reactors.map(({ name }) => lagOf(partition, name, stored.get(name) ?? 0))
+    const lags = partition.context.reactors.map(({ name }) => lagOf(partition, name, stored.get(name) ?? 0))
     return {
       status: partition.status._tag,
       epoch,
@@ -50,25 +50,25 @@ export const builtInActs = (): Map<string, OperatorAct> =>
 
 /** Has an act carried out by the owner of a partition. */
 export const atOwner = Effect.fnUntraced(function* (
-  parts: EngineContext,
+  context: EngineContext,
   id: number,
   act: string,
   asked?: unknown
 ): Effect.fn.Return<unknown, EngineRefused> {
   const refuse = (message: string) => new EngineRefused({ message })
-  if (!Number.isInteger(id) || id < 0 || id >= parts.config.partitions)
-    return yield* refuse(`there is no partition ${id}: they are numbered from 0 to ${parts.config.partitions - 1}`)
-  const partition = localPartition(parts, id)
+  if (!Number.isInteger(id) || id < 0 || id >= context.config.partitions)
+    return yield* refuse(`there is no partition ${id}: they are numbered from 0 to ${context.config.partitions - 1}`)
+  const partition = localPartition(context, id)
   const { done, refused } =
     partition === undefined
-      ? yield* askOwner(parts, id, { act, asked }).pipe(
+      ? yield* askOwner(context, id, { act, asked }).pipe(
           Effect.flatMap((said: OwnerAnswer & Done & Pick<RemoteAnswer, "error">) =>
             // An owner between two lives, or with too much to do, refuses an act as it refuses an ask.
             said.error === undefined ? Effect.succeed<Done>(said) : Effect.fail(decodeError(said.error))
           ),
           // It may be in another process that does not serve it.
           Effect.catchTag("PartitionUnavailable", (error) =>
-            Effect.flatMap(askHolder(parts, id, act, asked), (found) =>
+            Effect.flatMap(askHolder(context, id, act, asked), (found) =>
               found === undefined ? Effect.fail(error) : Effect.succeed(found)
             )
           ),

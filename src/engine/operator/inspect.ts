@@ -88,7 +88,7 @@ export const summarizePartition = Effect.fnUntraced(function* (
 ): Effect.fn.Return<PartitionSummary> {
   const log = partition.log === undefined ? undefined : yield* Effect.option(partition.log.state)
   const { core } = partition
-  const cursors = yield* Effect.option(lookup(partition.parts.cursors.list(partition.id)))
+  const cursors = yield* Effect.option(lookup(partition.context.cursors.list(partition.id)))
   const { actors, changedActors, commands, stalledCommands, timers } = core.probe.counts
   return {
     partition: partition.id,
@@ -145,7 +145,7 @@ export const inspectActor = Effect.fnUntraced(function* (
   partition: Partition,
   address: ActorAddress
 ): Effect.fn.Return<ActorInspection> {
-  const index = partition.parts.registry.actorIndex(address.kind)
+  const index = partition.context.registry.actorIndex(address.kind)
   const found = yield* stateOf(partition, address, partition.core.probe.actor(address.organization, index, address.key))
   return {
     ...address,
@@ -166,7 +166,7 @@ const stateOf = Effect.fnUntraced(function* (
   address: ActorAddress,
   inMemory: ProbedActor | undefined
 ) {
-  const { registry } = partition.parts
+  const { registry } = partition.context
   if (inMemory?.isLoaded === true) {
     let state: unknown
     try {
@@ -181,7 +181,7 @@ const stateOf = Effect.fnUntraced(function* (
   const rows =
     through === undefined
       ? undefined
-      : yield* Effect.option(lookup(partition.parts.checkpoints.load(partition.id, [address], through)))
+      : yield* Effect.option(lookup(partition.context.checkpoints.load(partition.id, [address], through)))
   const row = rows?._tag === "Some" ? rows.value[0] : undefined
   return {
     state: row === undefined || row.state === null ? undefined : (JSON.parse(row.state) as unknown),

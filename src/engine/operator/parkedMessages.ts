@@ -29,7 +29,7 @@ export const listParkedMessages = Effect.fnUntraced(function* (
   engine: AnyEngine,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number }
 ): Effect.fn.Return<ParkedList, CursorsUnavailable> {
-  const { cursors } = internals(engine).parts
+  const { cursors } = internals(engine).context
   let records = 0
   const entries = new Map<string, ParkedEntry>()
   for (const partition of partitionsOf(engine)) {
@@ -59,7 +59,7 @@ export const showParkedMessages = (
 ): Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable> =>
   Effect.map(
     Effect.forEach(partitionsOf(engine), (partition) =>
-      internals(engine).parts.cursors.parked(partition, outboxName, receiver, limit)
+      internals(engine).context.cursors.parked(partition, outboxName, receiver, limit)
     ),
     (found) => found.flat().slice(0, limit)
   )
@@ -68,7 +68,7 @@ export const showParkedMessages = (
 export const countParkedMessages = (engine: AnyEngine, receiver: string): Effect.Effect<number, CursorsUnavailable> =>
   Effect.map(
     Effect.forEach(partitionsOf(engine), (partition) =>
-      internals(engine).parts.cursors.parkedCount(partition, outboxName, receiver)
+      internals(engine).context.cursors.parkedCount(partition, outboxName, receiver)
     ),
     (counts) => counts.reduce((sum, count) => sum + count, 0)
   )
@@ -79,11 +79,11 @@ export const retryParkedMessages = Effect.fnUntraced(function* (
   receiver: string,
   { alongside, limit }: Required<RetryOptions>
 ): Effect.fn.Return<RetriedParked, CursorsUnavailable> {
-  const { partitions, parts } = internals(engine)
+  const { partitions, context } = internals(engine)
   let retried = 0
   let error: string | undefined
   for (const id of partitionsOf(engine)) {
-    if (retried >= limit || (yield* parts.cursors.parkedCount(id, outboxName, receiver)) === 0) continue
+    if (retried >= limit || (yield* context.cursors.parkedCount(id, outboxName, receiver)) === 0) continue
     const partition = partitions.get(id)
     if (partition === undefined) {
       error ??= `partition ${id}, which sends some of them, is placed in another process`
@@ -104,20 +104,20 @@ export const dismissParkedMessage = Effect.fnUntraced(function* (
   receiver: string,
   { alongside, record }: DismissOptions & Required<Pick<DismissOptions, "alongside">>
 ): Effect.fn.Return<boolean, CursorsUnavailable> {
-  const { partitions, parts } = internals(engine)
+  const { partitions, context } = internals(engine)
   for (const partition of partitions.values()) {
-    const records = yield* parts.cursors.parked(partition.id, outboxName, receiver, 1)
+    const records = yield* context.cursors.parked(partition.id, outboxName, receiver, 1)
     const [first] = records
     if (first === undefined) continue
     if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) continue
     yield* partition.courier?.save ?? Effect.void
-    const { sequence } = yield* parts.cursors.read(partition.id, outboxName)
+    const { sequence } = yield* context.cursors.read(partition.id, outboxName)
     // A start before the cursor has passed it would send it again.
     if (sequence < first.sequence)
       return yield* new CursorsUnavailable({
         message: "the outbox has not passed this message yet: try again in a minute"
       })
-    yield* Effect.catch(parts.cursors.unpark(records, alongside(records)), unrecorded)
+    yield* Effect.catch(context.cursors.unpark(records, alongside(records)), unrecorded)
     yield* showParked(partition, outboxName)
     partition.courier?.look(receiver)
     return true

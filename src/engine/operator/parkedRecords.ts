@@ -74,7 +74,7 @@ export interface DismissOptions {
 
 /** The reactor that is meant: where an engine has but one, it need not be named. */
 export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
-  const reactors = internals(engine).parts.reactors.map((reactor) => reactor.name)
+  const reactors = internals(engine).context.reactors.map((reactor) => reactor.name)
   const names = [...reactors, outboxName, signalsName]
   const found = name === undefined && reactors.length === 1 ? reactors[0] : names.find((known) => known === name)
   return found !== undefined
@@ -92,7 +92,7 @@ export const listParked = Effect.fnUntraced(function* (
   page: { readonly after?: string | undefined; readonly limit: number }
 ): Effect.fn.Return<ParkedList, CursorsUnavailable> {
   if (reactor === outboxName) return yield* listParkedMessages(engine, page)
-  const { cursors } = internals(engine).parts
+  const { cursors } = internals(engine).context
   let records = 0
   const organizations: Array<ParkedEntry> = []
   const first = page.after === undefined ? 0 : engine.partitionOf(page.after)
@@ -125,7 +125,7 @@ export const showParkedRecords = (
 ): Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable> =>
   reactor === outboxName
     ? showParkedMessages(engine, organization, limit)
-    : internals(engine).parts.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
+    : internals(engine).context.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
 
 /** How many records of an organization are parked at a reactor. */
 export const countParkedRecords = (
@@ -135,7 +135,7 @@ export const countParkedRecords = (
 ): Effect.Effect<number, CursorsUnavailable> =>
   reactor === outboxName
     ? countParkedMessages(engine, organization)
-    : internals(engine).parts.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
+    : internals(engine).context.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
 
 /** Tries an organization's parked records again, one transaction each batch, until none is left, one fails or the limit is reached. */
 export const retryParked = Effect.fnUntraced(function* (
@@ -217,7 +217,7 @@ export const eraseParked = Effect.fnUntraced(function* (
   engine: AnyEngine,
   organization: string
 ): Effect.fn.Return<void, CursorsUnavailable> {
-  const { cursors, reactors } = internals(engine).parts
+  const { cursors, reactors } = internals(engine).context
   const id = engine.partitionOf(organization)
   for (const name of [...reactors.map((reactor) => reactor.name), signalsName])
     for (;;) {
@@ -232,22 +232,22 @@ const notHere = (partitionId: number, reactorName: string) =>
 
 /** The partition, which has this reactor or takes signals in. */
 const partitionAt = (engine: AnyEngine, partitionId: number, reactorName: string) => {
-  const { parts, partitions } = internals(engine)
+  const { context, partitions } = internals(engine)
   const partition = partitions.get(partitionId)
-  const isKnown = reactorName === signalsName || parts.reactors.some(({ name }) => name === reactorName)
+  const isKnown = reactorName === signalsName || context.reactors.some(({ name }) => name === reactorName)
   return partition === undefined || !isKnown
     ? notHere(partitionId, reactorName)
-    : Effect.succeed({ cursors: parts.cursors, partition })
+    : Effect.succeed({ cursors: context.cursors, partition })
 }
 
 const placeOf = (engine: AnyEngine, partitionId: number, reactorName: string) => {
-  const { parts } = internals(engine)
-  const reactor: Reactor<never> | undefined = parts.reactors.find(({ name }) => name === reactorName)
+  const { context } = internals(engine)
+  const reactor: Reactor<never> | undefined = context.reactors.find(({ name }) => name === reactorName)
   return reactor === undefined
     ? notHere(partitionId, reactorName)
     : Effect.map(partitionAt(engine, partitionId, reactorName), (place) => ({
         ...place,
-        registry: parts.registry,
+        registry: context.registry,
         reactor
       }))
 }

@@ -25,7 +25,7 @@ export const retryParkedSignals = Effect.fnUntraced(function* (
   organization: string,
   { alongside, limit }: Required<RetryOptions>
 ): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
-  const { partitions, parts } = internals(engine)
+  const { partitions, context } = internals(engine)
   const id = engine.partitionOf(organization)
   const partition = partitions.get(id)
   if (partition === undefined)
@@ -33,13 +33,13 @@ export const retryParkedSignals = Effect.fnUntraced(function* (
   let retried = 0
   let error: string | undefined
   while (error === undefined && retried < limit) {
-    const [first] = yield* parts.cursors.parked(id, signalsName, organization, 1)
+    const [first] = yield* context.cursors.parked(id, signalsName, organization, 1)
     if (first === undefined) break
     if (!isPassed(partition, first)) {
       error = notPassed
       break
     }
-    const meaning = yield* Effect.result(Effect.try({ try: () => commandOf(parts, first), catch: describe }))
+    const meaning = yield* Effect.result(Effect.try({ try: () => commandOf(context, first), catch: describe }))
     if (meaning._tag === "Failure") {
       error = `it cannot be read: ${meaning.failure}`
       break
@@ -50,10 +50,10 @@ export const retryParkedSignals = Effect.fnUntraced(function* (
       if (asked._tag === "Failure") error = failureOf(asked.failure)
     }
     if (error !== undefined) break
-    yield* Effect.catch(parts.cursors.unpark([first], alongside([first])), unrecorded)
+    yield* Effect.catch(context.cursors.unpark([first], alongside([first])), unrecorded)
     retried++
   }
   yield* showParked(partition, signalsName)
-  const left = yield* parts.cursors.parkedCount(id, signalsName, organization)
+  const left = yield* context.cursors.parkedCount(id, signalsName, organization)
   return { retried, left, ...(error === undefined ? {} : { error }) }
 })

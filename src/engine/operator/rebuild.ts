@@ -44,12 +44,12 @@ export const rebuildReactor = Effect.fnUntraced(function* <E, R>(
   E | EngineRefused | CursorsUnavailable | JournalUnavailable,
   Exclude<R, ReactorTransaction>
 > {
-  const { parts, partitions } = internals(engine)
+  const { context, partitions } = internals(engine)
   const { reactor } = options
-  if (!parts.reactors.some(({ name }) => name === reactor))
+  if (!context.reactors.some(({ name }) => name === reactor))
     return yield* new EngineRefused({ message: `the engine has no reactor ${reactor}` })
   const all: Array<Partition> = []
-  for (let id = 0; id < parts.config.partitions; id++) {
+  for (let id = 0; id < context.config.partitions; id++) {
     const partition = partitions.get(id)
     if (partition?.status._tag !== "Serving" || partition.log === undefined)
       return yield* new EngineRefused({
@@ -76,9 +76,9 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
   const places: Array<{ readonly partition: Partition; readonly to: LogPosition; readonly cursor: LogPosition }> = []
   let frames = 0
   for (const partition of all) {
-    const { id, log, parts } = partition
+    const { id, log, context } = partition
     const to = yield* beginningOf(partition, from)
-    const cursor = yield* parts.cursors.read(id, reactor)
+    const cursor = yield* context.cursors.read(id, reactor)
     if (log === undefined) return yield* new EngineRefused({ message: `partition ${id} restarts: try again` })
     frames += partition.core.head.sequence - to.sequence
     places.push({ partition, to, cursor: { sequence: cursor.sequence, hash: cursor.hash } })
@@ -90,7 +90,7 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
   type Cleared = Effect.Effect<void, E | CursorsUnavailable | CursorMoved, R | ReactorTransaction>
   const moved = places.reduceRight<Cleared>(
     (inner, { cursor, partition, to }) =>
-      partition.parts.cursors.transact(
+      partition.context.cursors.transact(
         { partition: partition.id, reactor, from: cursor, to },
         inner
       ) as unknown as Cleared,
@@ -131,7 +131,7 @@ const beginningOf = Effect.fnUntraced(function* (
 })
 
 /** Drops the records that are parked: the reactor meets them again. */
-const dropParked = Effect.fnUntraced(function* ({ id, parts: { cursors } }: Partition, reactor: string) {
+const dropParked = Effect.fnUntraced(function* ({ id, context: { cursors } }: Partition, reactor: string) {
   while (true) {
     const organizations = yield* cursors.parkedOrganizations(id, reactor, { limit: parkedPage })
     if (organizations.length === 0) return

@@ -40,7 +40,7 @@ export const recoverHere = Effect.fnUntraced(function* (
   asked: RecoverAsked
 ): Effect.fn.Return<Recovered, EngineRefused> {
   const { id } = partition
-  const { checkpoints, cursors, journal, reactors } = partition.parts
+  const { checkpoints, cursors, journal, reactors } = partition.context
   const provided = <A, E>(
     effect: Effect.Effect<A, E, Journal | Checkpoints | Cursors>
   ): Effect.Effect<A, EngineRefused> =>
@@ -66,9 +66,9 @@ export const recoverHere = Effect.fnUntraced(function* (
     return { partition: id, fits: true, changeable: false, lines }
   }
   // Where NATS has none of the logs, this may be another server than before.
-  const { config, deployment } = partition.parts
+  const { config, deployment } = partition.context
   const logs = yield* Effect.mapError(journal.survey(config.partitions), ({ message }) => notNow(message))
-  const elsewhere = yield* logsElsewhere(partition.parts, logs, deployment, config.partitions)
+  const elsewhere = yield* logsElsewhere(partition.context, logs, deployment, config.partitions)
   if (elsewhere !== undefined) return yield* notNow(elsewhere)
   const names = reactors.map(({ name }) => name)
   const loss = acceptLoss(id, { dryRun: !asked.acceptLoss, reactors: names })

@@ -14,7 +14,7 @@ export interface Done {
 
 /** Carries an act out here. */
 export const actHere = (partition: Partition, act: string, asked: unknown): Effect.Effect<Done> => {
-  const found = partition.parts.acts.get(act)
+  const found = partition.context.acts.get(act)
   if (found === undefined) return Effect.succeed({ refused: `this process knows no act "${act}"` })
   return Effect.match(found(partition, asked), {
     onSuccess: (done) => ({ done }),

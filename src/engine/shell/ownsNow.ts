@@ -10,7 +10,7 @@ export const ownsNow = (partition: Partition): Effect.Effect<boolean | undefined
   Effect.map(
     Effect.option(
       deadline(
-        partition.parts.placement.owns(partition.id),
+        partition.context.placement.owns(partition.id),
         lookupDeadlineMillis,
         () => new PlacementUnavailable({ message: "placement does not answer" })
       )

@@ -35,12 +35,12 @@ interface FollowerOptions {
 
 /** A follower that begins now and ends with the scope. */
 const makeFollower = Effect.fnUntraced(function* (
-  parts: EngineContext,
+  context: EngineContext,
   partition: number,
   followed: Followed,
   options: FollowerOptions
 ) {
-  const follower = new LogFollower(parts, partition, followed, options, yield* Effect.scope)
+  const follower = new LogFollower(context, partition, followed, options, yield* Effect.scope)
   yield* Effect.addFinalizer(() => Effect.sync(() => follower.close()))
   yield* follower.begin
   return follower
@@ -48,13 +48,13 @@ const makeFollower = Effect.fnUntraced(function* (
 
 /** Counts a stream, and refuses one too many. */
 export const subscribed = <A, E>(
-  parts: EngineContext,
+  context: EngineContext,
   partition: number,
   stream: Stream.Stream<A, E>
 ): Stream.Stream<A, E | Overloaded> =>
   Stream.unwrap(
     Effect.gen(function* (): Effect.fn.Return<Stream.Stream<A, E | Overloaded>, never, Scope.Scope> {
-      const { subscriptions } = parts
+      const { subscriptions } = context
       if (subscriptions.count >= maximumSubscriptions)
         return Stream.fail(new Overloaded({ partition, retryAfterMillis }))
       yield* Effect.acquireRelease(
@@ -67,14 +67,14 @@ export const subscribed = <A, E>(
 
 /** The facts of some actors behind a place, without an end of their own. */
 export const followFacts = (
-  parts: EngineContext,
+  context: EngineContext,
   partition: number,
   followed: Followed,
   after: FactPosition | undefined
 ): Stream.Stream<FactRecord, FollowError> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const follower = yield* makeFollower(parts, partition, followed, { after, keeps: true })
+      const follower = yield* makeFollower(context, partition, followed, { after, keeps: true })
       return Stream.unfold(follower, (one) => Effect.map(one.next, (records) => records && ([records, one] as const)))
     })
   ).pipe(
@@ -98,14 +98,14 @@ export const followFacts = (
  * come while the answer before is not taken are one.
  */
 export const followChanges = <A, E>(
-  parts: EngineContext,
+  context: EngineContext,
   partition: number,
   followed: Followed,
   read: Effect.Effect<A, E>
 ): Stream.Stream<A, E | FollowError> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const follower = yield* makeFollower(parts, partition, followed, { after: undefined, keeps: false })
+      const follower = yield* makeFollower(context, partition, followed, { after: undefined, keeps: false })
       const first = Stream.fromEffect(read)
       const later = Stream.unfold(follower, (one) =>
         Effect.flatMap(one.next, (news) =>
@@ -126,7 +126,7 @@ interface Place {
 
 /** Reads on in a partition's log, from memory where it can. */
 class LogFollower {
-  private readonly parts: EngineContext
+  private readonly context: EngineContext
   private readonly id: number
   private readonly followed: Followed
   private readonly after: FactPosition | undefined
@@ -142,15 +142,15 @@ class LogFollower {
   /** Since when the log does not answer, or the partition does not serve; monotonic milliseconds. */
   private waitingSince: number | undefined = undefined
 
-  constructor(parts: EngineContext, id: number, followed: Followed, options: FollowerOptions, scope: Scope.Scope) {
-    this.parts = parts
+  constructor(context: EngineContext, id: number, followed: Followed, options: FollowerOptions, scope: Scope.Scope) {
+    this.context = context
     this.id = id
     this.followed = followed
     this.after = options.after
     this.keeps = options.keeps
     this.scope = scope
     this.sequence = options.after === undefined ? -1 : Math.max(0, options.after.sequence - 1)
-    this.unwatch = parts.subscriptions.watch(this.wakeup)
+    this.unwatch = context.subscriptions.watch(this.wakeup)
   }
 
   /** Fixes where it begins. */
@@ -181,7 +181,7 @@ class LogFollower {
     while (true) {
       const found = this.fromMemory()
       if (found === "nothing yet") {
-        if (this.parts.subscriptions.isClosed) return undefined
+        if (this.context.subscriptions.isClosed) return undefined
         yield* this.wakeup.wait
         continue
       }
@@ -239,7 +239,7 @@ class LogFollower {
     const read = Stream.runForEach(log.read(from, Math.min(last, from + readFrames - 1)), (batch) =>
       Effect.sync(() => {
         for (const { bytes, sequence } of batch) {
-          const records = recordsOf(this.parts.registry, this.id, sequence, decodeFrame(bytes))
+          const records = recordsOf(this.context.registry, this.id, sequence, decodeFrame(bytes))
           found.push(...followedIn(this.followed, records))
           this.sequence = sequence
         }
@@ -268,9 +268,9 @@ class LogFollower {
   private readonly findPlace = Effect.fnUntraced(function* (
     this: LogFollower
   ): Effect.fn.Return<Place | undefined, FollowError> {
-    const { parts } = this
-    while (!parts.subscriptions.isClosed) {
-      const partition = localPartition(parts, this.id)
+    const { context } = this
+    while (!context.subscriptions.isClosed) {
+      const partition = localPartition(context, this.id)
       if (partition === undefined) {
         const far = yield* Effect.result(this.findFar())
         if (far._tag === "Success") return far.success
@@ -290,7 +290,7 @@ class LogFollower {
 
   /** The log of a partition that another process runs. */
   private readonly findFar = Effect.fnUntraced(function* (this: LogFollower) {
-    const { deployment, journal, remote } = this.parts
+    const { deployment, journal, remote } = this.context
     if (remote === undefined) return yield* this.away("it is not placed here")
     if (this.farLog === undefined) {
       const log = yield* Scope.provide(journal.open(this.id, deployment.id), this.scope)
@@ -308,7 +308,7 @@ class LogFollower {
 
   /** A pause, unless there were enough of them: then it fails. */
   private readonly awhile = Effect.fnUntraced(function* (this: LogFollower, error: AskError) {
-    const now = readClocks(this.parts.clock).monotonic
+    const now = readClocks(this.context.clock).monotonic
     this.waitingSince ??= now
     if (now - this.waitingSince >= followPatienceMillis) return yield* Effect.fail(error)
     yield* this.pause(pauseMillis)

@@ -77,8 +77,8 @@ export const deliverParked = Effect.fnUntraced(function* <E>(
   limit: number,
   alongside: Alongside<E>
 ): Effect.fn.Return<{ readonly delivered: number; readonly error: AskError | undefined }, CursorsUnavailable | E> {
-  const { id, parts } = partition
-  const { cursors } = parts
+  const { id, context } = partition
+  const { cursors } = context
   let delivered = 0
   let error: AskError | undefined
   while (error === undefined && delivered < limit) {
@@ -87,7 +87,7 @@ export const deliverParked = Effect.fnUntraced(function* <E>(
     if (records.length === 0) break
     // They were written by this engine.
     const letters = records.map(({ record }) => JSON.parse(record) as Letter)
-    const answers = yield* deliver(parts, id, receiver, letters)
+    const answers = yield* deliver(context, id, receiver, letters)
     const { done, error: failed } = settled(answers)
     partition.metrics.messages(letters, answers.slice(0, done))
     error = failed

@@ -73,12 +73,13 @@ class Sender implements Courier {
   /** Sends until something is wrong with the cursor. `isAnew`: the messages in memory do not count, the cursor is read again. */
   readonly run = Effect.fnUntraced(function* (this: Sender, isAnew: boolean) {
     const { partition } = this
-    const { outbox, parts } = partition
-    if (isAnew) outbox.begin(yield* outboxStart(partition, yield* lookup(parts.cursors.read(partition.id, outboxName))))
+    const { outbox, context } = partition
+    if (isAnew)
+      outbox.begin(yield* outboxStart(partition, yield* lookup(context.cursors.read(partition.id, outboxName))))
     this.durable = partition.outboxCursor
     // After the cursor: what it has passed is done, or parked by now.
     const page = { limit: maximumParkedNames + 1 }
-    const found = yield* lookup(parts.cursors.parkedOrganizations(partition.id, outboxName, page))
+    const found = yield* lookup(context.cursors.parkedOrganizations(partition.id, outboxName, page))
     for (const { organization } of found) {
       this.suspect(organization)
       this.waiting.add(organization)
@@ -142,9 +143,9 @@ class Sender implements Courier {
   })
 
   private readonly sendBatch = Effect.fnUntraced(function* (this: Sender, lane: OutboxLane) {
-    const { id, metrics, outbox, parts } = this.partition
+    const { id, metrics, outbox, context } = this.partition
     const batch = lane.batch()
-    const delivered = yield* this.receiverTurns.withPermit(deliver(parts, id, lane.receiver, batch))
+    const delivered = yield* this.receiverTurns.withPermit(deliver(context, id, lane.receiver, batch))
     const result = settled(delivered)
     metrics.messages(batch, delivered.slice(0, result.done))
     outbox.done(lane, result.done)
@@ -168,7 +169,7 @@ class Sender implements Courier {
     lane: OutboxLane,
     errors: { readonly first: string; readonly others: string }
   ) {
-    const { cursors } = this.partition.parts
+    const { cursors } = this.partition.context
     const messages = lane.queue.slice(0, maximumParkedMessages)
     this.suspect(lane.receiver)
     const parked = yield* this.transact(cursors.park(parkedOf(this.partition, messages, errors)))
@@ -182,8 +183,8 @@ class Sender implements Courier {
 
   /** Parks the first messages of a lane behind others that are parked already; answers false where none is parked any more. */
   private readonly parkBehind = Effect.fnUntraced(function* (this: Sender, lane: OutboxLane) {
-    const { id, parts } = this.partition
-    const { cursors } = parts
+    const { id, context } = this.partition
+    const { cursors } = context
     const messages = lane.queue.slice(0, maximumParkedMessages)
     const still = yield* this.transact(
       Effect.flatMap(cursors.parkedAmong(id, outboxName, [lane.receiver]), (among) =>
@@ -215,12 +216,12 @@ class Sender implements Courier {
   /** Delivers parked messages that only wait for their receivers. */
   private readonly retryWaiting = Effect.suspend(() => this.retryNow())
   private readonly retryNow = Effect.fnUntraced(function* (this: Sender) {
-    const { id, parts } = this.partition
+    const { id, context } = this.partition
     while (true) {
       while (this.waiting.size === 0) yield* this.waitingWakeup.wait
       yield* Effect.sleep(Duration.millis(parkedMessageRetryMillis))
       for (const receiver of [...this.waiting]) {
-        const first = yield* Effect.option(lookup(parts.cursors.parked(id, outboxName, receiver, 1)))
+        const first = yield* Effect.option(lookup(context.cursors.parked(id, outboxName, receiver, 1)))
         if (Option.isNone(first)) break
         const [record] = first.value
         if (record === undefined || !isWaiting(record)) {
@@ -264,14 +265,14 @@ class Sender implements Courier {
     this: Sender,
     effects: Effect.Effect<A, CursorsUnavailable, ReactorTransaction>
   ): Effect.fn.Return<Option.Option<A>> {
-    const { id, metrics, outbox, parts } = this.partition
+    const { id, metrics, outbox, context } = this.partition
     const late = () => new CursorsUnavailable({ message: "a transaction of the outbox took too long" })
     const moved = Effect.gen({ self: this }, function* () {
       if (this.attempted !== undefined) yield* this.findCursor(this.attempted)
       const to = outbox.doneThrough
       this.attempted = to
       const move = { partition: id, reactor: outboxName, from: this.durable, to }
-      const done = yield* deadline(parts.cursors.transact(move, effects), transactionDeadlineMillis, late)
+      const done = yield* deadline(context.cursors.transact(move, effects), transactionDeadlineMillis, late)
       this.durable = to
       this.attempted = undefined
       metrics.cursorLag(outboxName, this.partition.core.head.sequence - to.sequence)
@@ -291,8 +292,8 @@ class Sender implements Courier {
 
   /** Looks where the cursor is after a move whose answer did not come: where it was, or where it was to go. */
   private readonly findCursor = Effect.fnUntraced(function* (this: Sender, attempted: LogPosition) {
-    const { id, parts } = this.partition
-    const found = yield* lookup(parts.cursors.read(id, outboxName))
+    const { id, context } = this.partition
+    const found = yield* lookup(context.cursors.read(id, outboxName))
     const isAt = (place: LogPosition) => place.sequence === found.sequence && place.hash === found.hash
     if (!isAt(this.durable) && !isAt(attempted))
       return yield* new CursorMoved({ partition: id, reactor: outboxName, expected: this.durable, found })

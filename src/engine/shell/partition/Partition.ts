@@ -4,9 +4,7 @@
  * `writeCheckpoints.ts`, `feedSignals.ts`, `react.ts` and `supervise.ts` are the others.
  */
 import { Deferred, Duration, Effect, Exit, Semaphore } from "effect"
-import type { Caller, LaneAsk } from "../../core/actors/Organization.ts"
-import type { LaneAnswer } from "../../core/drain/Lanes.ts"
-import type { Guard, KeyGuard } from "../../core/keys/KeyGuard.ts"
+import type { Caller } from "../../core/actors/Organization.ts"
 import { PartitionCore } from "../../core/PartitionCore.ts"
 import type { Instant } from "../../core/PartitionTime.ts"
 import type { CoreTurn, StoredDraft } from "../../core/protocol.ts"
@@ -40,7 +38,7 @@ export interface Courier {
 
 export class Partition {
   readonly id: number
-  readonly parts: EngineContext
+  readonly context: EngineContext
   readonly metrics: PartitionMetrics
   readonly core: PartitionCore
   readonly wakeup = new Wakeup()
@@ -87,18 +85,18 @@ export class Partition {
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
   private readonly listeners = new Set<(status: Status) => void>()
 
-  constructor(id: number, parts: EngineContext, metrics: PartitionMetrics) {
+  constructor(id: number, context: EngineContext, metrics: PartitionMetrics) {
     this.id = id
-    this.parts = parts
+    this.context = context
     this.metrics = metrics
     this.currentFeed = this.makeFeed()
     this.core = new PartitionCore({
-      ...parts.config,
+      ...context.config,
       partition: id,
-      registry: parts.registry,
-      bounds: parts.bounds,
-      wantsRecords: parts.reactors.length > 0,
-      level: parts.placement.level,
+      registry: context.registry,
+      bounds: context.bounds,
+      wantsRecords: context.reactors.length > 0,
+      level: context.placement.level,
       host: {
         reply: (caller, accepted, value) => (caller as Resume)(accepted ? Exit.succeed(value) : Exit.fail(value)),
         wake: () => this.wakeup.notify(),
@@ -121,7 +119,7 @@ export class Partition {
     this.core.intake.refuse(this.notServing())
   }
 
-  now = (): Instant => readClocks(this.parts.clock)
+  now = (): Instant => readClocks(this.context.clock)
 
   /** The log of the current life. */
   get log(): Log | undefined {
@@ -140,7 +138,7 @@ export class Partition {
   turn(): CoreTurn {
     const begun = this.now()
     const spent = () =>
-      (Number(this.parts.clock.monotonicTimeNanosUnsafe()) / 1e6 - begun.monotonic) / maximumDrainMillis
+      (Number(this.context.clock.monotonicTimeNanosUnsafe()) / 1e6 - begun.monotonic) / maximumDrainMillis
     return { ...begun, spent, read: this.now }
   }
 
@@ -256,30 +254,6 @@ export class Partition {
     return () => void this.listeners.delete(listener)
   }
 
-  offer(
-    organization: string,
-    actorIndex: number,
-    key: string,
-    command: unknown,
-    resume: Resume,
-    isFresh = false,
-    guard?: Guard | KeyGuard
-  ): void {
-    this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh, guard)
-  }
-
-  prefetch(organization: string, actorIndex: number, key: string, command: unknown, isFresh = false): void {
-    this.core.intake.prefetch(organization, actorIndex, key, command, isFresh)
-  }
-
-  peek(organization: string, actorIndex: number, key: string, resume: Resume): void {
-    this.core.intake.peek(organization, actorIndex, key, resume, this.now())
-  }
-
-  askLane(ask: LaneAsk): LaneAnswer {
-    return this.core.intake.askLane(ask, this.now())
-  }
-
   /** Why asks are not taken now. */
   notServing(): AskError {
     const { id: partition, status } = this
@@ -289,28 +263,23 @@ export class Partition {
     return new PartitionUnavailable({ partition, reason, retryAfterMillis })
   }
 
-  /** Answers everything that waits, before the memory is dropped. What is in flight may be stored; the rest is not. */
-  failAll(error: AskError): void {
-    this.core.failAll(error)
-  }
-
   /** Shows a stored frame, whose bytes are `stored` where it has records, to followers and moves the witness. */
   followed({ bytes, head, messages, records }: StoredDraft, stored?: Uint8Array): void {
     this.witness = { sequence: head.sequence, hash: head.hash }
     this.outbox.take({ ...head, messages })
-    const hasReactors = this.parts.reactors.length > 0
+    const hasReactors = this.context.reactors.length > 0
     if (hasReactors) this.currentFeed.push({ ...head, bytes, records })
     if (this.followers.isEmpty) return
     // Without reactors the drain makes no records.
     const shown =
       hasReactors || stored === undefined
         ? records
-        : recordsOf(this.parts.registry, this.id, head.sequence, decodeFrame(stored))
+        : recordsOf(this.context.registry, this.id, head.sequence, decodeFrame(stored))
     this.followers.show({ ...head, bytes, records: shown })
   }
 
   private makeFeed(): Feed {
-    const { config, reactors } = this.parts
+    const { config, reactors } = this.context
     return new Feed(
       config.feedFrames,
       config.feedBytes,

@@ -19,7 +19,7 @@ const fullLogPauseMillis = 1_000
 /** Lets the reactors and the outbox follow the log, until the life ends. */
 const startReactors = (partition: Partition) =>
   Effect.andThen(
-    Effect.forEach(partition.parts.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), {
+    Effect.forEach(partition.context.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), {
       discard: true
     }),
     Effect.forkScoped(sendMessages(partition))

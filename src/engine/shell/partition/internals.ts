@@ -4,7 +4,7 @@ import type { EngineContext } from "./EngineContext.ts"
 import type { Partition } from "./Partition.ts"
 
 export interface Internals {
-  readonly parts: EngineContext
+  readonly context: EngineContext
   /** The partitions placed in this process. */
   readonly partitions: ReadonlyMap<number, Partition>
 }

@@ -31,7 +31,7 @@ interface Seen {
 }
 
 const readSeen = Effect.fnUntraced(function* (partition: Partition) {
-  const { checkpoints, cursors } = partition.parts
+  const { checkpoints, cursors } = partition.context
   const seen: Seen = {
     records: yield* deadline(
       checkpoints.list(partition.id),
@@ -53,7 +53,7 @@ const isSame = (left: Seen, right: Seen): boolean =>
 
 /** Opens the log, examines the witnesses, loads the newest checkpoint's head and replays the tail. */
 export const recover = Effect.fnUntraced(function* (partition: Partition) {
-  const { deployment, journal, reactors } = partition.parts
+  const { deployment, journal, reactors } = partition.context
   partition.beginLife()
   const seen = yield* readSeen(partition)
   // A log of which frames were seen is not made again: this may be another server than before.
@@ -162,7 +162,7 @@ const fillMissing = Effect.fnUntraced(function* (
     }
     const addresses = cells.map(({ address }) => address)
     const late = () => new CheckpointsUnavailable({ message: "the checkpoints do not answer" })
-    const load = partition.parts.checkpoints.load(partition.id, addresses, base.sequence)
+    const load = partition.context.checkpoints.load(partition.id, addresses, base.sequence)
     const rows = yield* deadline(load, loadDeadlineMillis, late)
     if (rows.length < cells.length && !(yield* deadline(baseIsThere(partition), lookupDeadlineMillis, late)))
       return yield* new CheckpointsUnavailable({ message: baseIsGone })
@@ -187,7 +187,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
       previousHash: head.hash,
       signalSequence: head.signalSequence
     }
-    const owner = `${partition.parts.instance}-${yield* Random.nextIntBetween(0, 0x1_0000_0000)}`
+    const owner = `${partition.context.instance}-${yield* Random.nextIntBetween(0, 0x1_0000_0000)}`
     const bytes = encodeClaim(header, owner)
     const begunAt = partition.now().monotonic
     const identity = identityOf(id, header.epoch, header.number)

@@ -35,7 +35,7 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
   const alarm = new Alarm(() => partition.wakeup.notify())
   while (true) {
     partition.wakeup.clear()
-    const ahead = partition.parts.clockGuard.problem()
+    const ahead = partition.context.clockGuard.problem()
     if (ahead !== undefined) return { _tag: "Restart", reason: ahead }
     const demand = nextOf(partition)
     for (const warning of partition.brakeWarnings.take())
@@ -81,7 +81,7 @@ const nextOf = (partition: Partition) => {
 const waitForWork = (partition: Partition, alarm: Alarm, millis: number, scope: Scope.Scope): Effect.Effect<void> => {
   if (millis === Number.POSITIVE_INFINITY) return partition.wakeup.wait
   const bounded = Math.min(Math.max(1, Math.ceil(millis)), maximumSleepMillis)
-  const now = partition.parts.clock.monotonicTimeNanosUnsafe()
+  const now = partition.context.clock.monotonicTimeNanosUnsafe()
   // An alarm that rings earlier only makes the loop look once more.
   if (alarm.ringsBy(now + BigInt(bounded) * 1_000_000n)) return partition.wakeup.wait
   return Effect.andThen(alarm.set(now, bounded, scope), partition.wakeup.wait)
@@ -102,7 +102,7 @@ const tracedAppend = (
 /** Appends what the core has drafted. Answers why the life ends, if it does. */
 const appendFrame = (partition: Partition, frame: DraftedFrame): Effect.Effect<LifeEnd | undefined> =>
   Effect.suspend(() => {
-    const { id, metrics, parts } = partition
+    const { id, metrics, context } = partition
     const { bytes, callers, decided, expectedLast, fence, header, records } = frame
     const begunAt = partition.now()
     metrics.drained(decided)
@@ -110,7 +110,7 @@ const appendFrame = (partition: Partition, frame: DraftedFrame): Effect.Effect<L
     const identity = identityOf(id, header.epoch, header.number)
     const outcome = append(partition.log!, { bytes, identity, expectedLast, fence }, partition.now)
     const attributes = { partition: id, commands: decided, records, bytes: bytes.length }
-    const traced = parts.isTraced
+    const traced = context.isTraced
       ? tracedAppend(partition, expectedLast + 1, { attributes, links: partition.traces.linksTo(callers()) }, outcome)
       : outcome
     return Effect.flatMap(traced, (outcome) => {

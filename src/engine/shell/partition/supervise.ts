@@ -43,7 +43,7 @@ export const supervise = (partition: Partition): Effect.Effect<void> =>
   Effect.onExit(run(partition), () =>
     Effect.sync(() => {
       partition.setStatus({ _tag: "Closed" })
-      partition.failAll(partition.notServing())
+      partition.core.failAll(partition.notServing())
       partition.core.leave()
     })
   )
@@ -100,7 +100,7 @@ const afterEnd = Effect.fnUntraced(function* (
     partition.core.failDrain(partition.notServing())
     partition.core.intake.failLanes(partition.notServing())
     // What other processes have asked was asked of this life: they may turn to another owner before the next one.
-    if (partition.parts.remote !== undefined) partition.core.intake.failWaiting(partition.notServing())
+    if (partition.context.remote !== undefined) partition.core.intake.failWaiting(partition.notServing())
     yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
     return false
   }
@@ -110,7 +110,7 @@ const afterEnd = Effect.fnUntraced(function* (
   const count = fences.add(partition.now().monotonic)
   yield* Effect.logWarning(`partition ${partition.id} was fenced (${end.reason}), ${count} times in a minute`)
   if (count < maximumFences) return false
-  if (partition.parts.placement.isShared === true) {
+  if (partition.context.placement.isShared === true) {
     yield* rest(partition, count)
     return false
   }
@@ -129,7 +129,7 @@ const afterFailure = Effect.fnUntraced(function* (partition: Partition, cause: C
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
   const error = Cause.squash(cause)
   partition.setStatus({ _tag: "Starting", reason: describe(error) })
-  partition.failAll(partition.notServing())
+  partition.core.failAll(partition.notServing())
   const isRefusal = error instanceof RecoveryRefused
   if (error instanceof JournalRefused || (isRefusal && refusals + 1 >= refusalsUntilStop)) {
     return (yield* stop(partition, error.message)) ? 0 : ("stopped" as const)
@@ -197,7 +197,7 @@ const checkpointJitter = 0.25
 
 /** Asks for timed checkpoints and sweeps idle actors. */
 const maintain = Effect.fnUntraced(function* (partition: Partition) {
-  const { checkpointMillis, idleMillis } = partition.parts.config
+  const { checkpointMillis, idleMillis } = partition.context.config
   let checkpointAt = partition.now().monotonic
   let sweepAt = checkpointAt + idleMillis
   while (true) {
@@ -221,7 +221,7 @@ const maintain = Effect.fnUntraced(function* (partition: Partition) {
 /** Begins no life by a clock that is ahead of others: what it would write keeps the partition away once it is set right. */
 const awaitClock = Effect.fnUntraced(function* (partition: Partition) {
   while (!partition.isClosing) {
-    const reason = partition.parts.clockGuard.problem()
+    const reason = partition.context.clockGuard.problem()
     if (reason === undefined) return
     partition.setStatus({ _tag: "NotOwned", reason })
     partition.core.intake.failWaiting(partition.notServing())

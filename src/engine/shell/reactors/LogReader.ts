@@ -12,7 +12,7 @@ const maximumReadFrames = 64
 
 /** The frames behind `after`, at most `limit`. There must be one, which `nextFrame` waits for. */
 export const framesAfter = Effect.fnUntraced(function* (partition: Partition, after: number, limit: number) {
-  const { core, feed, id, log, parts } = partition
+  const { core, feed, id, log, context } = partition
   const fed = feed.after(after, limit)
   if (fed !== undefined && fed.length > 0) return fed
   const frames: Array<CommittedFrame> = []
@@ -23,7 +23,7 @@ export const framesAfter = Effect.fnUntraced(function* (partition: Partition, af
         for (const { bytes, sequence } of batch) {
           const frame = decodeFrame(bytes)
           const { epoch, now, number } = frame
-          const records = recordsOf(parts.registry, id, sequence, frame)
+          const records = recordsOf(context.registry, id, sequence, frame)
           frames.push({ sequence, hash: hashOf(bytes), number, epoch, now, bytes: bytes.length, records })
         }
       },

@@ -47,7 +47,7 @@ export class ReactorPacer {
 /** Ends when a reactor that has not read the frames behind `after` should not wait any longer. */
 const pressing = (partition: Partition, after: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
-    const { feedBytes, feedFrames } = partition.parts.config
+    const { feedBytes, feedFrames } = partition.context.config
     let frames = partition.core.head.sequence - after
     let records = 0
     let bytes = 0

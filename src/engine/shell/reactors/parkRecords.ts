@@ -21,14 +21,14 @@ export const lookup = <A, R>(effect: Effect.Effect<A, CursorsUnavailable, R>) =>
 /** Shows in the metrics how many records are parked. A count that fails now is shown with the next change. */
 export const showParked = (partition: Partition, reactor: string): Effect.Effect<void> =>
   Effect.ignore(
-    Effect.map(lookup(partition.parts.cursors.parkedCount(partition.id, reactor)), (count) =>
+    Effect.map(lookup(partition.context.cursors.parkedCount(partition.id, reactor)), (count) =>
       partition.metrics.parkedNow(reactor, count)
     )
   )
 
 /** Parks records behind one that is parked already. */
 export const parkBehind = (partition: Partition, reactor: string, group: ReadonlyArray<WantedRecord>) =>
-  partition.parts.cursors.park(group.map((one) => parkedOf(partition, reactor, one, behindText)))
+  partition.context.cursors.park(group.map((one) => parkedOf(partition, reactor, one, behindText)))
 
 /** Tries each organization's records alone, then one by one; parks from the first that fails. Answers whose it parked. */
 export const isolate = Effect.fnUntraced(function* (
@@ -61,7 +61,7 @@ const attempt = Effect.fnUntraced(function* (
   wanted: ReadonlyArray<WantedRecord>
 ) {
   const handled = reactor.handle(wanted.map(({ record }) => record as LogRecord))
-  const exit = yield* Effect.exit(partition.parts.cursors.attempt(handled))
+  const exit = yield* Effect.exit(partition.context.cursors.attempt(handled))
   if (Exit.isSuccess(exit)) return undefined
   const error = Cause.squash(exit.cause)
   // An interruption or an unreachable store is no fault of a record, so it is not caught.
@@ -76,7 +76,7 @@ const park = Effect.fnUntraced(function* (
   error: string
 ) {
   const [first] = group
-  yield* partition.parts.cursors.park(
+  yield* partition.context.cursors.park(
     group.map((one, index) => parkedOf(partition, reactor, one, index === 0 ? error : behindText))
   )
   partition.metrics.parked(reactor, group.length)
@@ -89,7 +89,7 @@ const parkedOf = (partition: Partition, reactor: string, { record }: WantedRecor
   const place = { partition: partition.id, reactor, organization, sequence, index }
   return {
     ...place,
-    record: encodeRecord(partition.parts.registry, record, partition.parts.placement.level?.()),
+    record: encodeRecord(partition.context.registry, record, partition.context.placement.level?.()),
     error
   }
 }

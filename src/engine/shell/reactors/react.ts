@@ -74,7 +74,7 @@ class Follower {
     this.durable = yield* this.start()
     this.position = this.durable
     const page = { limit: maximumParkedNames + 1 }
-    const parked = yield* lookup(partition.parts.cursors.parkedOrganizations(partition.id, reactor.name, page))
+    const parked = yield* lookup(partition.context.cursors.parkedOrganizations(partition.id, reactor.name, page))
     for (const { organization } of parked) this.suspect(organization)
     yield* showParked(partition, reactor.name)
     while (true) {
@@ -105,7 +105,7 @@ class Follower {
       )
       if (batch.wanted.length === 0) this.position = batch.to
       else
-        yield* partition.parts.transactionPlaces.within(
+        yield* partition.context.transactionPlaces.within(
           this.inTurn(
             Effect.suspend(() => {
               const grown = isIsolating ? batch : this.grown(batch)
@@ -138,8 +138,8 @@ class Follower {
 
   /** Reads where the reactor stands. A cursor that has never moved begins with what is left of the log. */
   private readonly start = Effect.fnUntraced(function* (this: Follower) {
-    const { id, log, parts } = this.partition
-    const cursor = yield* lookup(parts.cursors.read(id, this.reactor.name))
+    const { id, log, context } = this.partition
+    const cursor = yield* lookup(context.cursors.read(id, this.reactor.name))
     if (cursor.sequence > 0) return cursor
     const state = yield* log!.state
     if (state.firstSequence === 1) return cursor
@@ -151,7 +151,7 @@ class Follower {
     // Compared, because another owner may have moved it since it was read.
     const move = { partition: id, reactor: this.reactor.name, from: cursor, to: beginning }
     const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
-    yield* deadline(parts.cursors.transact(move, Effect.void), lookupDeadlineMillis, late)
+    yield* deadline(context.cursors.transact(move, Effect.void), lookupDeadlineMillis, late)
     return beginning
   })
 
@@ -163,7 +163,7 @@ class Follower {
     const { partition, reactor } = this
     const move = { partition: partition.id, reactor: reactor.name, from: this.durable, to: batch.to }
     const transaction = deadline(
-      partition.parts.cursors.transact(move, this.effects(batch, isIsolating)),
+      partition.context.cursors.transact(move, this.effects(batch, isIsolating)),
       transactionDeadlineMillis,
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
@@ -190,8 +190,8 @@ class Follower {
 
   /** A transaction in a span of its own, where anybody sees it. */
   private traced<A, E>({ to, wanted }: ReactorBatch, transaction: Effect.Effect<A, E>): Effect.Effect<A, E> {
-    const { id, parts, traces } = this.partition
-    if (!parts.isTraced) return transaction
+    const { id, context, traces } = this.partition
+    if (!context.isTraced) return transaction
     return Effect.withSpan(transaction, "sluice.reactor", {
       root: true,
       attributes: { partition: id, reactor: this.reactor.name, records: wanted.length, through: to.sequence },
@@ -205,7 +205,7 @@ class Follower {
     { wanted }: ReactorBatch,
     isIsolating: boolean
   ) {
-    const { cursors } = this.partition.parts
+    const { cursors } = this.partition.context
     const { id } = this.partition
     const suspected = [...new Set(wanted.map(({ record }) => record.organization))].filter(
       (name) => this.isAnyParked || this.parked.has(name)

@@ -98,14 +98,14 @@ const spanOf = (span: Tracer.Span | undefined): Pick<RemoteRequest, "span"> =>
 
 /** Asks the owner in another process. */
 export const askRemote = <Command, Fact, State, Reply, Rejection>(
-  parts: EngineContext,
+  context: EngineContext,
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   target: Target,
   command: Command,
   span?: Tracer.Span
 ): Effect.Effect<Reply, Rejection | AskError> =>
   Effect.map(
-    exchange<Reply, Rejection, AskError>(parts, actor, target, () => ({
+    exchange<Reply, Rejection, AskError>(context, actor, target, () => ({
       kind: actor.kind,
       command: encodeWith(actor, "command", command),
       ...spanOf(span),
@@ -116,7 +116,7 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
 
 /** Asks the owner in another process under an idempotency key. */
 export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
-  parts: EngineContext,
+  context: EngineContext,
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   target: Target,
   command: Command,
@@ -124,7 +124,7 @@ export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
   span?: Tracer.Span
 ): Effect.Effect<OnceReply<Reply>, Rejection | OnceError> =>
   Effect.flatMap(
-    exchange<Reply, Rejection, OnceError>(parts, actor, target, () => ({
+    exchange<Reply, Rejection, OnceError>(context, actor, target, () => ({
       kind: actor.kind,
       command: encodeWith(actor, "command", command),
       ...spanOf(span),
@@ -134,19 +134,19 @@ export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
     ({ isReplay, reply }) =>
       // A program that knows no keys has decided it without one.
       isReplay === undefined
-        ? Effect.fail(new OutcomeUnknown({ partition: placeOf(parts, target) }))
+        ? Effect.fail(new OutcomeUnknown({ partition: placeOf(context, target) }))
         : Effect.succeed({ reply, isReplay })
   )
 
 /** Reads an actor's durable state in another process. */
 export const stateRemote = <Command, Fact, State, Reply, Rejection>(
-  parts: EngineContext,
+  context: EngineContext,
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   target: Target
 ): Effect.Effect<State, AskError> =>
   Effect.map(
     exchange<State, never, AskError>(
-      parts,
+      context,
       actor,
       target,
       () => ({ kind: actor.kind, state: true }),
@@ -157,14 +157,14 @@ export const stateRemote = <Command, Fact, State, Reply, Rejection>(
 
 /** Lists keys of a kind in another process. */
 export const keysRemote = (
-  parts: EngineContext,
+  context: EngineContext,
   actor: AnyActor,
   organization: string,
   keys: KeysOptions
 ): Effect.Effect<KeysPage, AskError> =>
   Effect.map(
     exchange<KeysPage, never, AskError>(
-      parts,
+      context,
       actor,
       { organization },
       () => ({ kind: actor.kind, keys }),
@@ -176,14 +176,14 @@ export const keysRemote = (
 
 /** Asks a lane in another process. */
 export const askLaneRemote = <Command, State, Reply>(
-  parts: EngineContext,
+  context: EngineContext,
   lane: Lane<Command, State, Reply>,
   target: Target,
   command: Command
 ): Effect.Effect<Reply, AskError> =>
   Effect.map(
     exchange<Reply, never, AskError>(
-      parts,
+      context,
       lane,
       target,
       () => ({ lane: lane.kind, command: encodeWith(lane, "command", command) }),
@@ -203,7 +203,7 @@ interface Exchanged<Reply> {
 }
 
 const exchange = <Reply, Rejection, E>(
-  parts: EngineContext,
+  context: EngineContext,
   of: AnyActor | AnyLane,
   target: Target,
   asked: () => Omit<RemoteRequest, "organization" | "key">,
@@ -211,9 +211,9 @@ const exchange = <Reply, Rejection, E>(
   timeoutMillis: number = remoteTimeoutMillis
 ): Effect.Effect<Exchanged<Reply>, Rejection | AskError | E> =>
   Effect.callback((resume) => {
-    const { clock, remote, traffic } = parts
+    const { clock, remote, traffic } = context
     const { key = "", organization } = target
-    const partition = placeOf(parts, target)
+    const partition = placeOf(context, target)
     let payload: RemoteRequest
     try {
       payload = { organization, key, ...asked() }
@@ -230,7 +230,7 @@ const exchange = <Reply, Rejection, E>(
         return Exit.fail(new OutcomeUnknown({ partition }))
       }
     }
-    const alone = () => resume(Effect.flatMap(askOwner(parts, partition, payload, timeoutMillis), read))
+    const alone = () => resume(Effect.flatMap(askOwner(context, partition, payload, timeoutMillis), read))
     // A page of keys may be as large as a message.
     if (remote === undefined || payload.keys !== undefined) return alone()
     const epoch = traffic.epochOf(partition)

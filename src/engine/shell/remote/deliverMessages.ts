@@ -28,16 +28,16 @@ export const localPartition = ({ local, remote }: EngineContext, id: number): Pa
 
 /** Hands over messages for one organization, all of them at once. Answers for each what became of it. */
 export const deliver = (
-  parts: EngineContext,
+  context: EngineContext,
   from: number,
   receiver: string,
   letters: ReadonlyArray<Letter>
 ): Effect.Effect<ReadonlyArray<Delivered>> =>
   Effect.suspend(() => {
-    const id = partitionOf(receiver, parts.config.partitions)
-    const partition = localPartition(parts, id)
+    const id = partitionOf(receiver, context.config.partitions)
+    const partition = localPartition(context, id)
     return partition === undefined
-      ? deliverRemote(parts, id, from, receiver, letters)
+      ? deliverRemote(context, id, from, receiver, letters)
       : receive(partition, from, receiver, letters)
   })
 
@@ -63,7 +63,7 @@ const receive = (
       }
       const guard = inboxGuard(from, origin, letters[index - 1]?.origin)
       const told = (exit: Exit.Exit<unknown, unknown>) => answer(index, deliveredOf(partition, exit))
-      partition.offer(receiver, command.actorIndex, message.key, command.command, told, false, guard)
+      partition.core.intake.offer(receiver, command.actorIndex, message.key, command.command, told, false, guard)
     }
   })
 
@@ -76,7 +76,7 @@ const deliveredOf = ({ id }: Partition, exit: Exit.Exit<unknown, unknown>): Deli
 
 /** A message's command for its receiver, or why it cannot be decided here. */
 const commandOf = (
-  { id, parts: { registry } }: Partition,
+  { id, context: { registry } }: Partition,
   { command, kind, version }: FrameMessage
 ): { readonly actorIndex: number; readonly command: unknown } | { readonly error: AskError } => {
   const actorIndex = registry.actorIndex(kind)
@@ -120,7 +120,7 @@ const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(AskError))
 const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(AskError))
 
 const deliverRemote = Effect.fnUntraced(function* (
-  parts: EngineContext,
+  context: EngineContext,
   partition: number,
   from: number,
   receiver: string,
@@ -137,7 +137,7 @@ const deliverRemote = Effect.fnUntraced(function* (
       command
     }))
   }
-  return yield* Effect.match(askOwner(parts, partition, post), {
+  return yield* Effect.match(askOwner(context, partition, post), {
     onSuccess: (said) => readAnswer(partition, letters.length, said),
     onFailure: (error) => letters.map(() => error)
   })

@@ -96,7 +96,7 @@ const handle = (
     if (who !== undefined) return Effect.succeed(write({ epoch, takesMany: true }))
     if (Array.isArray(many)) return answerMany(partition, epoch, String(from), many, more)
     // Before any refusal, which would say of a request that is being worked on that nothing was done.
-    if (isId(id) && !partition.parts.traffic.isFirst(id)) return Effect.succeed(write({ epoch, repeated: true }))
+    if (isId(id) && !partition.context.traffic.isFirst(id)) return Effect.succeed(write({ epoch, repeated: true }))
     const refused = refusal(partition, epoch)
     if (refused !== undefined) return Effect.succeed(write({ epoch, ...refused }))
     return counted(
@@ -109,11 +109,11 @@ const handle = (
 const refusal = (partition: Partition, epoch: number): RemoteAnswer | undefined => {
   // The asker may have turned to another owner meanwhile, so what was asked of one life is nothing for the next.
   if (!isServing(partition, epoch)) return { error: encodeError(partition.notServing()) }
-  if (partition.parts.traffic.answers < maximumAnswers) return undefined
+  if (partition.context.traffic.answers < maximumAnswers) return undefined
   return { error: encodeError(new Overloaded({ partition: partition.id, retryAfterMillis })) }
 }
 
-const counted = <A>({ parts: { traffic } }: Partition, answering: Effect.Effect<A>): Effect.Effect<A> => {
+const counted = <A>({ context: { traffic } }: Partition, answering: Effect.Effect<A>): Effect.Effect<A> => {
   traffic.answers++
   return Effect.ensuring(
     answering,
@@ -142,7 +142,7 @@ class Answers {
   /** Begins to work on a request; what is given to the function answers it, once. */
   begin(number: number): (said: RemoteAnswer) => void {
     this.left++
-    this.partition.parts.traffic.answers++
+    this.partition.context.traffic.answers++
     let isAnswered = false
     return (said) => {
       if (isAnswered || this.isAbandoned) return
@@ -155,7 +155,7 @@ class Answers {
 
   private end(): void {
     this.left--
-    this.partition.parts.traffic.answers--
+    this.partition.context.traffic.answers--
   }
 
   add(number: number, said: RemoteAnswer): void {
@@ -196,7 +196,7 @@ const answerMany = (
     for (const one of many) {
       if (!Array.isArray(one) || !isId([from, one[0]])) continue
       const [number, request] = one as [number, RemoteRequest]
-      if (!partition.parts.traffic.isFirst([from, number])) continue
+      if (!partition.context.traffic.isFirst([from, number])) continue
       const refused = refusal(partition, epoch)
       if (refused !== undefined) answers.add(number, refused)
       else ask(partition, request, answers.begin(number))
@@ -230,7 +230,7 @@ const answer = (partition: Partition, request: unknown): Effect.Effect<object> =
 }
 
 /** The actor that is asked. Throws where it is not one of this engine's. */
-const actorOf = ({ parts: { registry } }: Partition, kind: string): readonly [AnyActor, number] => {
+const actorOf = ({ context: { registry } }: Partition, kind: string): readonly [AnyActor, number] => {
   const index = registry.actorIndex(kind)
   const actor: AnyActor | undefined = registry.actors[index]
   if (actor === undefined) throw new Error("it is not among the engine's actors")
@@ -263,16 +263,16 @@ const askActor = (
   const { fresh, key, organization } = payload
   const resume: Resume = (exit) => told(answerOf(partition.id, actor, payload, exit))
   const { span } = payload
-  if (partition.parts.isTraced && isSpan(span))
+  if (partition.context.isTraced && isSpan(span))
     partition.traces.asked(resume, Tracer.externalSpan({ traceId: span[0], spanId: span[1] }))
   if (payload.state === true) {
-    partition.peek(organization, index, key, resume)
+    partition.core.intake.peek(organization, index, key, resume, partition.now())
     return
   }
   const command = decodeWith(actor, "command", payload.command)
   const guard = payload.once === undefined ? undefined : onceGuard(actor, key, payload.once)
   if (guard instanceof CommandInvalid) told({ error: encodeError(guard) })
-  else partition.offer(organization, index, key, command, resume, fresh === true, guard)
+  else partition.core.intake.offer(organization, index, key, command, resume, fresh === true, guard)
 }
 
 const askLane = (
@@ -281,14 +281,14 @@ const askLane = (
   kind: string,
   told: (said: RemoteAnswer) => void
 ): void => {
-  const { registry } = partition.parts
+  const { registry } = partition.context
   const laneIndex = registry.laneIndex(kind)
   const lane: AnyLane | undefined = registry.lanes[laneIndex]
   if (lane === undefined) throw new Error("it is not among the engine's lanes")
   const command = decodeWith(lane, "command", payload.command)
   const { key, organization } = payload
   const caller: Resume = (exit) => told(answerOf(partition.id, lane, payload, exit))
-  const said = partition.askLane({ organization, laneIndex, key, command, caller })
+  const said = partition.core.intake.askLane({ organization, laneIndex, key, command, caller }, partition.now())
   if (said !== undefined) caller(said.accepted ? Exit.succeed(said.value) : Exit.fail(said.value))
 }
 

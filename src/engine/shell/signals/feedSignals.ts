@@ -36,7 +36,7 @@ const warningMillis = 60_000
  * before the next one is taken.
  */
 export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
-  const { signals } = partition.parts
+  const { signals } = partition.context
   if (signals === undefined) return
   let after = partition.core.head.signalSequence
   let warnedAt: number | undefined
@@ -78,8 +78,8 @@ export const parkFailedSignals = Effect.fnUntraced(function* (partition: Partiti
 })
 
 /** Hands a signal to the core as the command that it means. Answers why it means none; undefined where the rule ignores it too. */
-const take = ({ core, metrics, parts }: Partition, signal: Signal): string | undefined => {
-  const rule = parts.signalRules[signal.kind]
+const take = ({ core, metrics, context }: Partition, signal: Signal): string | undefined => {
+  const rule = context.signalRules[signal.kind]
   if (rule === undefined) {
     metrics.unknownSignal()
     return `there is no rule for signals of the kind ${signal.kind}`

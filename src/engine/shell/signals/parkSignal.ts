@@ -32,18 +32,18 @@ const late = () => new CursorsUnavailable({ message: "the cursors do not answer"
 
 /** Parks it, unless as many are parked as may be. */
 const park = Effect.fnUntraced(function* (partition: Partition, signal: Described) {
-  const { id, metrics, parts } = partition
+  const { id, metrics, context } = partition
   const { error, organization, sequence } = signal
   const counts = [
-    yield* lookup(parts.cursors.parkedCount(id, signalsName, organization)),
-    yield* lookup(parts.cursors.parkedCount(id, signalsName))
+    yield* lookup(context.cursors.parkedCount(id, signalsName, organization)),
+    yield* lookup(context.cursors.parkedCount(id, signalsName))
   ]
   if (counts[0]! >= maximumParkedSignals || counts[1]! >= maximumParkedSignalsOfPartition)
     return yield* Effect.logWarning(
       `signal ${sequence} of ${organization} is dropped, for too many are parked: ${error}`
     )
   const record: ParkedRecord = { ...signal, partition: id, reactor: signalsName, index: 0 }
-  const parked = parts.cursors.unpark([], parts.cursors.park([record]))
+  const parked = context.cursors.unpark([], context.cursors.park([record]))
   yield* deadline(parked, transactionDeadlineMillis, late)
   metrics.parked(signalsName, 1)
   yield* showParked(partition, signalsName)
@@ -62,8 +62,8 @@ export const parkFailed = Effect.fnUntraced(function* (partition: Partition) {
   const { failedSignals } = partition
   for (let signal = failedSignals.first; signal !== undefined; signal = failedSignals.first) {
     const { command, key, kind, organization, reason, sequence } = signal
-    const { encodeCommand, written } = actorOf(partition.parts, kind)!
-    const { version } = written(partition.parts.placement.level?.() ?? Number.POSITIVE_INFINITY)
+    const { encodeCommand, written } = actorOf(partition.context, kind)!
+    const { version } = written(partition.context.placement.level?.() ?? Number.POSITIVE_INFINITY)
     const encoded = yield* Effect.option(
       Effect.try(() =>
         JSON.stringify({ _tag: "Command", kind, version, key, command: encodeCommand(command) } satisfies ParkedSignal)
@@ -81,17 +81,17 @@ const actorOf = ({ registry }: EngineContext, kind: string): AnyActor | undefine
 
 /** The command that a parked signal means now; undefined where it means none. Throws where it still cannot be read. */
 export const commandOf = (
-  parts: EngineContext,
+  context: EngineContext,
   { organization, record, sequence }: ParkedRecord
 ): SignalCommand | undefined => {
   // It was written by this engine.
   const parked = JSON.parse(record) as ParkedSignal
   if (parked._tag === "Signal") {
-    const rule = parts.signalRules[parked.kind]
+    const rule = context.signalRules[parked.kind]
     if (rule === undefined) throw new Error(`there is no rule for signals of the kind ${parked.kind}`)
     return rule({ organization, sequence, kind: parked.kind, data: Buffer.from(parked.data, "base64") })
   }
-  const actor = actorOf(parts, parked.kind)
+  const actor = actorOf(context, parked.kind)
   if (actor === undefined || parked.version > actor.version)
     throw new Error(`this program does not know ${parked.kind} of version ${parked.version}`)
   return { actor, key: parked.key, command: actor.decodeCommand(parked.command) }

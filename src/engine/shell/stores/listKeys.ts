@@ -29,7 +29,7 @@ export const listKeys = Effect.fnUntraced(function* (
   actorIndex: number,
   { after, limit = defaultKeysPage }: KeysOptions
 ): Effect.fn.Return<KeysPage, AskError> {
-  const actor = partition.parts.registry.actors[actorIndex]!
+  const actor = partition.context.registry.actors[actorIndex]!
   const { kind } = actor
   if (actor.isStateless)
     return yield* new CommandInvalid({ kind, reason: "its actors have no state, so no keys are kept" })
@@ -55,7 +55,7 @@ const late = () =>
 /** A page; undefined when its checkpoint was superseded while it was read. */
 const readPage = Effect.fnUntraced(function* (partition: Partition, asked: Asked) {
   const { actorIndex, after, kind, limit, organization } = asked
-  const { core, id, parts } = partition
+  const { core, id, context } = partition
   // Both at one moment: what is not in the checkpoint has changed since.
   const base = core.newestCheckpoint
   const changed = core.probe.changedKeys(organization, actorIndex)
@@ -65,7 +65,7 @@ const readPage = Effect.fnUntraced(function* (partition: Partition, asked: Asked
   let isComplete = base === undefined
   while (base !== undefined && !isComplete && stored.length <= limit) {
     const request = { organization, kind, through: base.sequence, after: behind, limit: atOnce }
-    const keys = yield* deadline(parts.checkpoints.keys(id, request), loadDeadlineMillis, late)
+    const keys = yield* deadline(context.checkpoints.keys(id, request), loadDeadlineMillis, late)
     for (const key of keys) if (changed.get(key) !== false) stored.push(key)
     isComplete = keys.length < atOnce
     behind = keys.at(-1) ?? behind
@@ -84,8 +84,8 @@ const readPage = Effect.fnUntraced(function* (partition: Partition, asked: Asked
 })
 
 /** Whether a checkpoint is still kept: its rows may go when two later ones supersede it. */
-const isThere = ({ id, parts }: Partition, { hash, sequence }: LogPosition) =>
-  Effect.map(deadline(parts.checkpoints.list(id), loadDeadlineMillis, late), (records) =>
+const isThere = ({ id, context }: Partition, { hash, sequence }: LogPosition) =>
+  Effect.map(deadline(context.checkpoints.list(id), loadDeadlineMillis, late), (records) =>
     records.some((record) => record.sequence === sequence && record.hash === hash)
   )
 
@@ -98,5 +98,5 @@ const untilOurs = (
   partition.core.intake.isFresh(partition.now())
     ? Effect.void
     : Effect.callback<unknown, AskError>((resume) =>
-        partition.peek(organization, actorIndex, key, resume as Parameters<Partition["peek"]>[3])
+        partition.core.intake.peek(organization, actorIndex, key, resume, partition.now())
       )

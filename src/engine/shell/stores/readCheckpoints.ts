@@ -27,7 +27,7 @@ export const baseIsThere = (partition: Partition): Effect.Effect<boolean, Checkp
     // Read this before the list: our own next checkpoint may be written meanwhile and is not in it.
     const base = partition.core.newestCheckpoint
     return Effect.map(
-      partition.parts.checkpoints.list(partition.id),
+      partition.context.checkpoints.list(partition.id),
       (records) =>
         base === undefined || records.some(({ hash, sequence }) => sequence === base.sequence && hash === base.hash)
     )
@@ -78,7 +78,7 @@ const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: Load
   const addresses = batch.cells.map(({ address }) => address)
   const begunAt = partition.now().monotonic
   for (let attempt = 0; ; attempt++) {
-    const load = partition.parts.checkpoints.load(partition.id, addresses, batch.through)
+    const load = partition.context.checkpoints.load(partition.id, addresses, batch.through)
     const read = soundly(partition, load, (rows) => rows.length === batch.cells.length)
     const loaded = yield* Effect.exit(read)
     if (loaded._tag === "Success") {
@@ -95,7 +95,7 @@ const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: Load
 
 const readPage = Effect.fnUntraced(function* (partition: Partition, page: PageRequest) {
   const { after, limit, through } = page
-  const timers = partition.parts.checkpoints.timers(partition.id, { through, after, limit })
+  const timers = partition.context.checkpoints.timers(partition.id, { through, after, limit })
   const read = yield* Effect.exit(soundly(partition, timers, () => false))
   if (read._tag === "Success" && read.value === "unsound") return partition.restart(baseIsGone)
   partition.core.checkpoints.paged(page, read._tag === "Success" ? (read.value as never) : undefined, partition.now())
@@ -103,7 +103,7 @@ const readPage = Effect.fnUntraced(function* (partition: Partition, page: PageRe
 
 const readKeys = Effect.fnUntraced(function* (partition: Partition, page: KeyPageRequest) {
   const { after, limit } = page
-  const keys = partition.parts.checkpoints.expiring(partition.id, { after, limit })
+  const keys = partition.context.checkpoints.expiring(partition.id, { after, limit })
   const read = yield* Effect.exit(soundly(partition, keys, () => false))
   if (read._tag === "Success" && read.value === "unsound") return partition.restart(baseIsGone)
   partition.core.checkpoints.keysPaged(

@@ -51,7 +51,7 @@ export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partitio
 /** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
 export const checkpoint = (partition: Partition, isStuck = false): Effect.Effect<boolean> =>
   // Otherwise a shutdown's checkpoint would conflict with one still being written, and be left out.
-  partition.checkpointTurn.withPermit(partition.parts.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
+  partition.checkpointTurn.withPermit(partition.context.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
 
 const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
   const taken = partition.core.checkpoints.snapshot()
@@ -69,7 +69,7 @@ const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck:
 })
 
 const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot) {
-  const { checkpoints } = partition.parts
+  const { checkpoints } = partition.context
   const { record, rows } = taken
   const previous = partition.core.newestCheckpoint?.sequence ?? 0
   const saved = yield* Effect.result(
@@ -103,11 +103,11 @@ const isOurs = Effect.fnUntraced(function* (partition: Partition, { hash, sequen
 })
 
 const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
-  const { checkpoints, cursors, reactors } = partition.parts
+  const { checkpoints, cursors, reactors } = partition.context
   const { id } = partition
   const log = partition.log!
   partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
-  const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
+  const gone = partition.earlierRows === 0 ? [] : partition.context.registry.statelessKinds
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
   const known = new Set([...reactors.map(({ name }) => name), outboxName])
   // A log without messages has moved it for nothing else.
@@ -120,7 +120,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   // A reactor that has not moved yet needs the log from its beginning.
   const isTooFull = isStuck && (yield* hasNoRoom(log))
   const unneeded = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
-  const keepMillis = partition.parts.config.logKeepMillis
+  const keepMillis = partition.context.config.logKeepMillis
   const below =
     unneeded === undefined || isTooFull || keepMillis === 0
       ? unneeded
@@ -144,8 +144,8 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
 })
 
 /** Removes rows whose time was over at the newest checkpoint. What is left after some statements goes behind the next one. */
-const expire = Effect.fnUntraced(function* ({ core, id, parts }: Partition) {
-  const { checkpoints } = parts
+const expire = Effect.fnUntraced(function* ({ core, id, context }: Partition) {
+  const { checkpoints } = context
   const now = core.newestCheckpoint?.now ?? 0
   for (let run = 0; run < maximumExpiryRuns; run++) {
     const gone = yield* deadline(checkpoints.expire(id, now, maximumExpiredRows), saveDeadlineMillis, late)
@@ -158,7 +158,7 @@ const expire = Effect.fnUntraced(function* ({ core, id, parts }: Partition) {
  * no reason to do the rest of the cleaning again.
  */
 const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records: ReadonlyArray<CheckpointRecord>) {
-  const { signals } = partition.parts
+  const { signals } = partition.context
   const through = forgettableThrough(records)
   if (signals === undefined || through === undefined || through <= partition.forgottenSignals) return
   const late = () => new SignalsUnavailable({ message: "the signals do not answer" })
@@ -179,7 +179,7 @@ const hasNoRoom = (log: Log) =>
 
 /** Forgets the cursors of reactors that are no longer configured. If one comes back, it begins like a new one. */
 const forget = Effect.fnUntraced(function* (partition: Partition, { reactor, sequence }: Cursor) {
-  const { cursors } = partition.parts
+  const { cursors } = partition.context
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   yield* deadline(cursors.forget(partition.id, reactor), lookupDeadlineMillis, lateCursors)
   yield* Effect.logWarning(

@@ -57,7 +57,7 @@ export const wakesInTime: Checker = {
     }
     const checkPace = (woken: Woken, engine: SimulatedEngine) => {
       const partition = engine.partition(simulation.partitionOf(woken.organization))!
-      const index = partition.parts.registry.actorIndex(woken.kind)
+      const index = partition.context.registry.actorIndex(woken.kind)
       const token = partition.core.probe.actor(woken.organization, index, woken.key)?.token
       if (token === undefined) return
       const list = times.get(token) ?? []
