@@ -37,7 +37,7 @@ export const ShownPartition = Schema.Struct({
   lag: Schema.NullOr(Schema.Int).annotate({ description: "Frames that its reactor has not worked on yet" })
 }).annotate({ identifier: "ShownPartition" })
 
-/** What `sluice cluster status` shows. */
+/** The view of `sluice cluster status`. */
 export const ShownCluster = Schema.Struct({
   placement: Schema.Literals(["machine", "cluster"]),
   level: Schema.Int.annotate({
@@ -48,7 +48,10 @@ export const ShownCluster = Schema.Struct({
 }).annotate({ identifier: "ShownCluster" })
 export type ShownCluster = typeof ShownCluster.Type
 
-/** How many partitions are asked concurrently, and how long each has: one that moves would have the whole view wait for its next owner. */
+/**
+ * How many partitions are asked concurrently, and how long each has: one that moves would have the whole view wait for
+ * its next owner.
+ */
 const askedAtOnce = 16
 const reportMillis = 2_000
 

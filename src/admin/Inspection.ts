@@ -28,7 +28,7 @@ export class Inspection extends Context.Service<
     readonly actor: (kind: string, organization: string, key: string) => Effect.Effect<unknown, NothingToInspect>
   }
 >()("sluice/admin/Inspection") {
-  /** Of an engine that runs these actors. */
+  /** For an engine that runs these actors. */
   static readonly layer = (actors: ReadonlyArray<AnyActor>): Layer.Layer<Inspection, never, Engine> =>
     Layer.effect(
       Inspection,

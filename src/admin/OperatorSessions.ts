@@ -11,7 +11,7 @@ import { givenSession, operatorCookie, sessionPrefix } from "../platform/console
 /** How long an operator's session lives. */
 export const operatorSessionMillis = 60 * 60_000
 
-/** Most sessions at once. The oldest gives way. */
+/** Most open sessions. A new one replaces the oldest. */
 const maximumSessions = 64
 
 type Headers = Readonly<Record<string, string | undefined>>
@@ -23,7 +23,10 @@ export class OperatorSessions extends Context.Service<
     readonly open: (
       credential: string
     ) => Effect.Effect<{ readonly text: string; readonly expiresAtMillis: number } | undefined>
-    /** When the session of a request ends, in Unix milliseconds; null for the bearer of a credential, undefined for nobody. */
+    /**
+     * When the session of a request ends, in Unix milliseconds; null for the bearer of a credential, undefined for
+     * nobody.
+     */
     readonly endOf: (headers: Headers) => Effect.Effect<number | null | undefined>
     /** Ends the session of a request; whether there was one. */
     readonly close: (headers: Headers) => Effect.Effect<boolean>

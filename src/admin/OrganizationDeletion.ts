@@ -25,7 +25,10 @@ import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpoint/rules.ts
 import { AdminActs } from "./AdminActs.ts"
 import { organizationRows } from "./organizationRows.ts"
 
-/** How long one request works on a deletion, below the deadline of requests; what is left is done by the next one. In milliseconds. */
+/**
+ * How long one request works on a deletion, below the deadline of requests; what is left is done by the next one. In
+ * milliseconds.
+ */
 const workMillis = 6_000
 
 /** How often it looks whether the projections have read the log to where it was. In milliseconds. */
@@ -47,8 +50,8 @@ export class OrganizationDeletion extends Context.Service<
   OrganizationDeletion,
   {
     /**
-     * Deletes as much as there is time for; `erasedAt` is null while something is left, and the same call goes on. With a `name` it must be the organization's. From
-     * the first call on nothing is accepted for it any more.
+     * Deletes as much as there is time for; `erasedAt` is null while something is left, and the same call goes on. With
+     * a `name` it must be the organization's. From the first call on nothing is accepted for it any more.
      */
     readonly remove: (id: string, name: string | undefined) => Effect.Effect<Deleted, DeletionError>
   }
@@ -70,8 +73,8 @@ const withoutParked = (engine: Engine["Service"], organization: string) =>
   )
 
 /**
- * Whether every projection has read all that the partition's log holds now, as its owner says: no row comes of it any more. False where there was no time, or the owner
- * does not say.
+ * Whether every projection has read all that the partition's log holds now, as its owner says: no row comes of it any
+ * more. False where there was no time, or the owner does not say.
  */
 const isRead = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string, until: number) {
   const { context } = internals(engine)
@@ -161,7 +164,7 @@ const makeEnding = (sql: SqlClient.SqlClient, started: EngineOnDemand["Service"]
     if (!(yield* isRead(engine, organization, until))) return undefined
     if (!(yield* emails(engine, organization, until))) return undefined
     yield* senders(engine, organization)
-    // What all of this has decided becomes no row, nor is parked, behind those that are erased.
+    // No decision of these steps becomes a row, or is parked, after the rows are erased.
     if (!(yield* isRead(engine, organization, until))) return undefined
     yield* withoutParked(engine, organization)
     return endpointIds

@@ -28,13 +28,13 @@ export class ParkedUnavailable extends Data.TaggedError("ParkedUnavailable")<{ r
 
 type Failure = NothingParked | ParkedUnavailable
 
-/** Where a record stands in its organization's log. */
+/** A record's place in its organization's log. */
 export interface RecordPosition {
   readonly sequence: number
   readonly index: number
 }
 
-/** What the owner of an organization's partition does for other processes. */
+/** The acts of the owner of an organization's partition for other processes. */
 const retryAct = "retry parked"
 const dismissAct = "dismiss parked"
 

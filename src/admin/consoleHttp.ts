@@ -18,7 +18,7 @@ import { notFound, unavailable } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { OperatorSessions } from "./OperatorSessions.ts"
 
-/** Where browsers reach the API, without a slash at its end; empty where that is not known. */
+/** The address at which browsers reach the API, without a slash at its end; empty if unknown. */
 export const PublicAddress = Context.Reference<() => string>("sluice/admin/PublicAddress", {
   defaultValue: () => () => ""
 })

@@ -37,7 +37,7 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = 
 
 /** Tables whose rows are found by their endpoint, and the column that names it. */
 const endpointTables = [
-  // What waits comes first: nobody attempts it any more.
+  // Waiting jobs come first: no one attempts them any more.
   { table: jobsTable, key: "id", endpoint: "group_key" },
   { table: deliveriesTable, key: "id, event_created_at", endpoint: "endpoint_id" },
   { table: skippedTable, key: "endpoint_id, event_created_at, sequence, idx", endpoint: "endpoint_id" },
@@ -115,7 +115,7 @@ export const organizationRows = (sql: SqlClient.SqlClient) => {
 
     /** Whether nothing is left. */
     erase: Effect.fnUntraced(function* (organization: string, until: number) {
-      // Those that recorded who it was; what was done and when stays.
+      // Rows that recorded the person; the act and its time stay.
       yield* sql`
         update admin_acts set detail = '{}'::jsonb where subject = ${organization} and act = 'organization.created'`
       const all = [

@@ -26,7 +26,7 @@ import { WebhooksApi } from "../webhooks/http/webhooksApi.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
-/** What the documentation begins with. */
+/** The introduction of the documentation. */
 const introduction = `Look up carriers, area codes and exchanges of the United States and Canada, look up and search telephone
 numbers, have texts spoken, read every event that happened, and have events delivered to a server of yours, signed and retried.
 

@@ -9,15 +9,17 @@ import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { SluiceApi } from "./SluiceApi.ts"
 
-/** Where the platform is, and with which key it is asked. See {@link SluiceClient}. */
+/** The platform's address, and the key of the requests. See {@link SluiceClient}. */
 export interface SluiceClientOptions {
-  /** Where the platform listens, such as `http://127.0.0.1:8080`. */
+  /** The platform's address, such as `http://127.0.0.1:8080`. */
   readonly baseUrl: string
   /** An API key, `sk_live_…` or `sk_test_…`; sent as `Authorization: Bearer`. Public endpoints need none. */
   readonly apiKey?: string | Redacted.Redacted<string> | undefined
 }
 
-/** The client's methods, by group: `client.directory.getCarrier({ params: { ocn: "9104" } })`. See {@link SluiceClient}. */
+/**
+ * The client's methods, by group: `client.directory.getCarrier({ params: { ocn: "9104" } })`. See {@link SluiceClient}.
+ */
 export type SluiceClientShape = HttpApiClient.ForApi<typeof SluiceApi>
 
 /**

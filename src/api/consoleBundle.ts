@@ -39,7 +39,7 @@ interface Manifest {
 /** The licences of what the script holds of others. */
 export const licencesFile = "licences.txt"
 
-/** What of others is in the script. */
+/** The third-party code in the script. */
 const bundled = ["preact", "@preact/signals", "@preact/signals-core", "uplot"]
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 12)
@@ -121,7 +121,7 @@ const keep = (source: string, { files, script, style }: ConsoleAssets): void => 
     manifestFile,
     JSON.stringify({ source, script, style, files: files.map(({ name }) => name) } satisfies Manifest)
   )
-  // What was made of earlier sources is nobody's any more.
+  // Bundles of earlier sources are no longer needed.
   const kept = new Set([manifestFile, ...files.map(({ name }) => name)])
   for (const name of readdirSync(assetsFolder)) {
     if (!kept.has(name) && !name.startsWith(".")) rmSync(join(assetsFolder, name), { force: true })

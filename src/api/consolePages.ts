@@ -12,12 +12,15 @@ import type { Page } from "../http/server.ts"
 import { type Asset, type ConsoleAssets, consoleAssets, licencesFile } from "./consoleBundle.ts"
 import { type Encoding, encodingFor } from "./encodings.ts"
 
-/** Whom a console is for: the members of an organization, on the public listener, or operators, on the admin listener. */
+/**
+ * Whom a console is for: the members of an organization, on the public listener, or operators, on the admin listener.
+ */
 export type ConsoleAudience = "organization" | "operator"
 
 /**
- * What the page may do. Styles may stand in elements, because the frame that shows a mail has this policy too and mails have their styles in them; without a place to load
- * from, a style can tell nobody anything. No frame leads anywhere, so that a click in a mail stays without effect.
+ * Restricts the page. Styles may be in elements, because the frame that shows a mail has this policy too and mails have
+ * their styles in them; without a place to load from, a style can tell nobody anything. No frame leads anywhere, so
+ * that a click in a mail stays without effect.
  */
 export const consolePolicy = [
   "default-src 'none'",

@@ -10,7 +10,7 @@ import { EnvelopeUnauthorized } from "../http/wireErrors.ts"
 import { Health } from "../platform/Health.ts"
 import { SystemApi } from "./systemApi.ts"
 
-/** Who may read the metrics: anybody, or the bearer of one of these credentials. */
+/** The permitted readers of the metrics: anybody, or the bearer of one of these credentials. */
 export type MetricsReaders = "anybody" | ReadonlyArray<Redacted.Redacted<string>>
 
 const isOneOf = (given: string | undefined, keys: ReadonlyArray<Redacted.Redacted<string>>): boolean => {

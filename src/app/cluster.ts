@@ -61,7 +61,7 @@ export const layerNodeHealth = Layer.effectDiscard(
   })
 )
 
-/** How old an answer about all partitions may be, how long one has for it, and how many are asked at once. */
+/** How old an answer about all partitions may be, how long one has for it, and how many are asked concurrently. */
 const freshMillis = 1_000
 const statusMillis = 1_000
 const askedAtOnce = 16

@@ -16,9 +16,9 @@ import * as WebhookDispatcher from "../webhooks/dispatcher/WebhookDispatcher.ts"
 import { forgetSecrets, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { makeTargetGuard, type TargetPolicy } from "../webhooks/target/targets.ts"
 
-/** How webhooks are delivered. */
+/** The options of webhook delivery. */
 export interface DispatchOptions {
-  /** Where webhooks may go. */
+  /** The permitted targets of webhooks. */
   readonly webhookTargets: TargetPolicy
   /** The waits before the retries, in milliseconds; default: 5 s, 30 s, 2 min, 15 min, 1 h. */
   readonly webhookRetryDelays?: ReadonlyArray<number> | undefined
@@ -48,7 +48,7 @@ const layerForgetting = Layer.effect(
   )
 )
 
-/** What the webhooks' part of the SQL reactor needs beside the stores. */
+/** The needs of the webhooks' part of the SQL reactor beside the stores. */
 export const layerMatching = Layer.mergeAll(layerEventAppend, layerForgetting)
 
 const layerSigning = Layer.effect(

@@ -55,7 +55,7 @@ import { replayProjection } from "../webhooks/replay/projection.ts"
 import { ReplaySignal } from "../webhooks/replay/ReplaySignal.ts"
 import { layerMatching } from "./dispatch.ts"
 
-/** What the parts of the SQL reactor need. */
+/** The needs of the parts of the SQL reactor. */
 type ProjectionServices =
   | SqlClient.SqlClient
   | Notifications
@@ -101,7 +101,7 @@ export const actors = [
 ]
 export const lanes = [requestLimiter, sendRequestLimiter, siteRequestLimiter]
 
-/** What external signals mean, by their kind. A signal of another kind is passed over and counted. */
+/** The rules of external signals, by their kind. A signal of another kind is skipped and counted. */
 export const signals: SignalRules = { feedback: feedbackSignal }
 
 /** Most bytes of signals that wait for their partitions. Beyond that publishers are refused. */
@@ -152,7 +152,10 @@ const layerSignals = (settings: EngineSettings) =>
     Layer.provide(Layer.effectDiscard(requireOwnLogs(settings.partitions)))
   )
 
-/** One machine, which runs all partitions. It keeps every other process out, so that the newest formats are in force at once. */
+/**
+ * One machine, which runs all partitions. It keeps every other process out, so that the newest formats are in force
+ * immediately.
+ */
 const layerMachine = Layer.unwrap(
   Effect.map(Formats.make(), (formats) =>
     PlacementPostgres.layer({
@@ -168,7 +171,10 @@ const layerMachine = Layer.unwrap(
   )
 )
 
-/** The engine; its partitions start at once. `placement` says which; it comes out too, with what a node of a cluster has beside it. */
+/**
+ * The engine; its partitions start immediately. `placement` says which; it comes out too, with what a node of a cluster
+ * has beside it.
+ */
 export const layerEngineOn = <P, E, R>(settings: EngineSettings, placement: Layer.Layer<P | Placement, E, R>) =>
   Engine.layer({
     actors,
@@ -217,7 +223,10 @@ const advice = ". Nothing was changed."
 const finding = (partition: number, reason: string): string =>
   reason.replace(`partition ${partition}: `, "").replace(/\. Nothing was changed\..*$/s, "")
 
-/** Shows the partitions in `/readyz`. What needs decisions can be served while one of them serves, or others have them all. */
+/**
+ * Shows the partitions in `/readyz`. What needs decisions can be served while one of them serves, or others have them
+ * all.
+ */
 export const layerEngineHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine.Engine

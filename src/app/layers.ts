@@ -90,13 +90,13 @@ const keptTables: ReadonlyArray<KeptTable> = [
 /** One in this many connections to PostgreSQL is shared by the short statements of requests. */
 const connectionsPerShared = 5
 
-/** Where PostgreSQL is, and how it is used. See {@link layerStores}. */
+/** The address of PostgreSQL, and its use. See {@link layerStores}. */
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly maxConnections: number
 }
 
-/** How webhooks are sent, and under which keys their secrets are kept. See {@link layerDelivery}. */
+/** The options of sending webhooks, and the keys of their secrets. See {@link layerDelivery}. */
 export interface WebhookOptions extends DispatchOptions {
   /** The keys under which signing secrets are stored; the first one encrypts new secrets. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
@@ -107,7 +107,7 @@ export interface SenderOptions extends DomainChecksOptions, SendersOptions {
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
-/** What is sold, and how it is paid. */
+/** The prices on sale, and the way of payment. */
 export interface BillingSettings {
   readonly catalogue: PriceCatalogue
   readonly terms: Terms
@@ -124,15 +124,17 @@ const defaultBilling: BillingSettings = {
   terms: { settlement: "by operator", graceMillis: 7 * dayMillis, dueMillis: 14 * dayMillis }
 }
 
-/** What a node's services are made with. */
+/** The options of a node's services. */
 export interface ServiceOptions extends StoreOptions, SenderOptions, Pick<WebhookOptions, "webhookTargets"> {
   /** How long keys that were verified before keep working while PostgreSQL is away; by default 10 minutes. */
   readonly keyGraceMillis?: number | undefined
-  /** Where accounts find a larger plan. */
+  /** The page on which accounts find a larger plan. */
   readonly upgradeUrl?: string | undefined
-  /** What is sold, and how it is paid; without it the built-in catalogue, and an operator confirms payments. */
+  /**
+   * The prices on sale, and the way of payment; without it the built-in catalogue, and an operator confirms payments.
+   */
   readonly billing?: BillingSettings | undefined
-  /** What speaks; without it the programs of this machine. */
+  /** The speech engine; without it the programs of this machine. */
   readonly talk?: TalkOptions | undefined
 }
 
@@ -207,7 +209,7 @@ const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =
     IdempotentRequests.layer.pipe(Layer.provide(layerSealing))
   ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))
 
-/** Where accounts of the platform find a larger plan, unless a setting says so. */
+/** The default page on which accounts find a larger plan. */
 const noUpgradeUrl = "/docs"
 
 /** Why an attachment is not fetched from an address: the rules of webhooks' targets. */
@@ -230,7 +232,10 @@ const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTarg
     FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provide(PgClient.layerPipelined))
 
-/** Who takes payments. The pages of this server stay, for checkouts that were begun before; Stripe goes before them. */
+/**
+ * The provider of payments. The pages of this server stay, for checkouts that were begun before; Stripe goes before
+ * them.
+ */
 const layerPayments = (
   { catalogue, stripe, terms }: BillingSettings,
   publicUrl: () => string
@@ -252,7 +257,7 @@ const layerBillingServices = ({
 }: ServiceOptions) =>
   Billing.layer({
     catalogue: billing.catalogue,
-    // Who lets invoices pay themselves develops on this machine.
+    // A platform whose invoices pay themselves is for development on this machine.
     allowsLoopback: billing.allowsLoopback ?? billing.terms.settlement === "at once",
     publicUrl
   }).pipe(

@@ -27,18 +27,18 @@ export interface RelaySettings extends Pick<RelayOptions, "url" | "tls" | "conne
   readonly bounceDomain: string | undefined
   /** Keys under which domains' keys are stored; return paths are made with the first. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
-  /** Where recipients reach the public API. */
+  /** The address at which recipients reach the public API. */
   readonly publicUrl: () => string
 }
 
 export interface MailOptions {
   /** Whether live mail goes to the local mailbox; else it waits, and test mail is taken and dropped. */
   readonly mailbox: boolean
-  /** What takes live mail over; without one it goes to the mailbox or waits. */
+  /** The relay for live mail; without one it goes to the mailbox or waits. */
   readonly relay?: RelaySettings | undefined
   /** The address that the platform's own mail is from. */
   readonly noticesFrom?: string | undefined
-  /** Where the contents are kept. */
+  /** The store of the contents. */
   readonly stream: Pick<EngineSettings, "namespace" | "replicas"> & { readonly maximumBytes?: number | undefined }
 }
 
@@ -64,7 +64,7 @@ const layerRelay = ({ attachmentTargets, bounceDomain, publicUrl, secretsKeys, .
         : { domain: bounceDomain, key: returnPathKeys(Redacted.value(secretsKeys))[0] }
   }).pipe(Layer.provide(SigningKeys.layer(secretsKeys)))
 
-/** What takes mail over. */
+/** The transport of mail. */
 const layerTransport = ({ mailbox, relay }: MailOptions) => {
   const live =
     relay !== undefined ? layerRelay(relay) : mailbox ? MailTransport.layerCapture : MailTransport.layerWaiting

@@ -68,9 +68,9 @@ export {
   type WebhookOptions
 } from "./layers.ts"
 
-/** Where the public API listens, and what it shows beside it. See {@link layerPublic}. */
+/** The address of the public API, and its extra pages. See {@link layerPublic}. */
 export interface ServerOptions extends ListenerOptions {
-  /** Who may read `/metrics`: anybody by default. */
+  /** The permitted readers of `/metrics`: anybody by default. */
   readonly metricsReaders?: MetricsReaders | undefined
   /** The text of `/metrics`; default: what this process counts. */
   readonly metrics?: Effect.Effect<string> | undefined
@@ -165,8 +165,8 @@ export const layerPublic = (options: ServerOptions) =>
   )
 
 /**
- * Probes and metrics alone, for a node that serves no requests. It needs less than the public API; no endpoint of it has a middleware, and the
- * types of the library take nothing for something unknown.
+ * Probes and metrics alone, for a node that serves no requests. It needs less than the public API; no endpoint of it
+ * has a middleware, and the types of the library take nothing for something unknown.
  *
  * @example
  * ```ts
@@ -184,7 +184,8 @@ export const layerProbes = (options: ServerOptions) =>
   ) as unknown as ReturnType<typeof layerPublic>
 
 /**
- * What an owner of partitions carries out for operators, who may ask any node. Needs `Engine` and `SqlClient`.
+ * Carries out operators' acts on the partitions of this node; operators may ask any node. Needs `Engine` and
+ * `SqlClient`.
  *
  * @example
  * ```ts
@@ -198,16 +199,17 @@ export const layerProbes = (options: ServerOptions) =>
  */
 export const layerOperatorActs = ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer))
 
-/** Where the admin API listens, and who may use it. See {@link layerAdmin}. */
+/** The address of the admin API, and its permitted users. See {@link layerAdmin}. */
 export interface AdminOptions extends ListenerOptions {
   /** The credentials, of which a request must carry one. */
   readonly keys: ReadonlyArray<Redacted.Redacted<string>>
-  /** Where browsers reach the public API, for links into its console; default: not known. */
+  /** The address at which browsers reach the public API, for links into its console; default: unknown. */
   readonly publicUrl?: () => string
 }
 
 /**
- * The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`.
+ * The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and
+ * `Engine`.
  *
  * @example
  * ```ts

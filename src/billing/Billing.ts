@@ -26,7 +26,7 @@ export interface BillingOptions {
   readonly catalogue: PriceCatalogue
   /** Whether customers may be sent back to http addresses of this machine, as in development. */
   readonly allowsLoopback: boolean
-  /** Where customers reach this server. */
+  /** The address at which customers reach this server. */
   readonly publicUrl: () => string
 }
 
@@ -65,7 +65,7 @@ export class Billing extends Context.Service<
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** What is wrong with an address that a customer is to be sent back to; undefined where nothing is. */
+/** The fault of an address to which a customer returns; undefined if it has none. */
 export const returnUrlProblem = (text: string, allowsLoopback: boolean): string | undefined => {
   const url = URL.parse(text)
   if (url === null || text.length > maximumUrlLength) return "Expected an address"
@@ -75,7 +75,7 @@ export const returnUrlProblem = (text: string, allowsLoopback: boolean): string 
   return "Expected an https address"
 }
 
-/** What an organization has: its plans, and the limit on its emails. */
+/** An organization's plans, and the limit on its emails. */
 const makeStanding = Effect.gen(function* () {
   const subscriptions = yield* Subscriptions
   const organizations = yield* Organizations

@@ -8,11 +8,11 @@ import type { BillingUnavailable, CheckoutRefused, NoSubscription } from "./erro
 import type { BillingReply } from "./model.ts"
 import type { CatalogueEntry } from "./prices.ts"
 
-/** What a customer is sent to pay. */
+/** A checkout to which a customer is sent. */
 export interface CheckoutRequest {
   readonly organizationId: string
   readonly entry: CatalogueEntry
-  /** Where the customer goes on afterwards. Both were checked. */
+  /** The customer's next addresses. Both were checked. */
   readonly successUrl: string
   readonly cancelUrl: string
 }
@@ -24,7 +24,7 @@ export class BillingProvider extends Context.Service<
     readonly checkout: (
       request: CheckoutRequest
     ) => Effect.Effect<{ readonly url: string }, CheckoutRefused | BillingUnavailable | SqlError.SqlError>
-    /** Ends the subscription with its period, or at once. */
+    /** Ends the subscription with its period, or immediately. */
     readonly cancel: (
       organizationId: string,
       atPeriodEnd: boolean

@@ -23,7 +23,7 @@ export const checkoutPath = "/checkout"
 
 export interface BuiltInOptions {
   readonly terms: Terms
-  /** Where customers reach this server. */
+  /** The address at which customers reach this server. */
   readonly publicUrl: () => string
 }
 
@@ -53,7 +53,7 @@ export class BuiltInCheckouts extends Context.Service<
   }
 >()("sluice/billing/BuiltInCheckouts") {}
 
-/** What a checkout is called in facts, which do not give its address away. */
+/** A checkout's name in facts, which do not reveal its address. */
 const idOf = (secret: string): string => `co_${keyDigest(secret).slice(0, 32)}`
 
 /** A rejection that the rules have for nobody who asks like this is a fault of this program. */

@@ -28,7 +28,7 @@ export interface Invoice {
   readonly customerEmail: string | null
   readonly createdAt: number
   readonly failedAt: number | null
-  /** Where another service has the document; null where this one makes it. */
+  /** The address of the document at another service; null if this one makes it. */
   readonly pdfUrl: string | null
 }
 
@@ -80,7 +80,10 @@ export class Invoices extends Context.Service<
     readonly get: (id: string) => Effect.Effect<Invoice, InvoiceNotFound | SqlError.SqlError>
     /** The address of an invoice's document, good for an hour, on a server at this address. */
     readonly documentUrl: (invoice: Invoice, publicUrl: string) => Effect.Effect<string>
-    /** The invoice that an address is for; undefined where the address is forged or over. `query` is what stands behind the `?`. */
+    /**
+     * The invoice that an address is for; undefined where the address is forged or over. `query` is the part after the
+     * `?`.
+     */
     readonly documented: (id: string, query: URLSearchParams) => Effect.Effect<Invoice | undefined, SqlError.SqlError>
   }
 >()("sluice/billing/Invoices") {

@@ -15,14 +15,14 @@ import { invoiceOf, subscriptionOf } from "./stripeShapes.ts"
 
 /** How long a call to Stripe may take, each of its attempts. */
 const callMillis = 8_000
-/** How often what was read is read again, because something newer came meanwhile. */
+/** How often an object is read again because something newer came meanwhile. */
 const maximumReadings = 5
 const stripeRetryMillis = 5_000
 
 export interface StripeOptions {
   readonly key: Redacted.Redacted<string>
   readonly webhookSecret: Redacted.Redacted<string>
-  /** Where Stripe's interface is, for tests against a server of one's own; undefined for Stripe itself. */
+  /** The address of Stripe's interface, for tests against a server of one's own; undefined for Stripe itself. */
   readonly url?: string | undefined
   readonly catalogue: PriceCatalogue
   readonly terms: Terms
@@ -86,7 +86,7 @@ interface Read {
   readonly invoice?: StripeInvoice
 }
 
-/** Reads what Stripe has and tells the organization's billing, anew where something newer came meanwhile. */
+/** Reads Stripe's object and reports it to the organization's billing, again if something newer came meanwhile. */
 const makeSync = (subscriptions: Subscriptions["Service"], terms: Terms) =>
   Effect.fnUntraced(function* (
     organization: string,
@@ -162,7 +162,10 @@ const toleranceSeconds = 300
 /** The form of Stripe's ids. Anything else is none of ours, and must reach neither Stripe nor the database. */
 const isId = (text: unknown): text is string => typeof text === "string" && /^[\w-]{1,255}$/.test(text)
 
-/** The object that a notice is about; undefined where it names none. What is signed may be of any kind, and none that is not known here may be refused: Stripe would send it for days. */
+/**
+ * The object that a notice is about; undefined where it names none. What is signed may be of any kind, and none that is
+ * not known here may be refused: Stripe would send it for days.
+ */
 const objectOf = (body: Buffer): { readonly object?: unknown; readonly id?: unknown } | undefined => {
   try {
     const notice = JSON.parse(body.toString("utf8")) as { readonly data?: { readonly object?: unknown } | null } | null
@@ -193,7 +196,8 @@ const makeNotices = (stripe: Stripe, secret: string, syncing: Syncing) =>
         try: () => stripe.webhooks.signature!.verifyHeader(body, signature, secret, toleranceSeconds),
         catch: () => new NoticeForged()
       })
-      // Only the id is used: what the object was then may be over. A notice of a kind without an object, such as those of Stripe's second API, is about nothing here.
+      // Only the id is used: what the object was then may be over. A notice of a kind without an object, such as those
+      // of Stripe's second API, is about nothing here.
       const object = objectOf(body)
       if (object === undefined) return
       const { customer, parent, subscription } = object as {

@@ -15,7 +15,10 @@ const isRejection = Schema.is(BillingRejection)
 export class Subscriptions extends Context.Service<
   Subscriptions,
   {
-    /** Decides a command. What is repeated after an unknown outcome takes effect once, because the rules know what they have settled. */
+    /**
+     * Decides a command. What is repeated after an unknown outcome takes effect once, because the rules know what they
+     * have settled.
+     */
     readonly ask: (
       organizationId: string,
       command: BillingCommand

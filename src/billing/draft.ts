@@ -135,7 +135,7 @@ export class Draft {
     )
   }
 
-  /** What Stripe has said of an invoice, with the event that tells of it, if any. */
+  /** Records Stripe's state of an invoice, with its event, if any. */
   synced(invoice?: StripeInvoice, event?: "invoice.paid" | "invoice.failed"): void {
     this.add({ _tag: "StripeSynced", at: this.now, ...(invoice === undefined ? {} : { invoice }) })
     if (invoice === undefined || event === undefined) return

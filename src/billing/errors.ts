@@ -35,7 +35,10 @@ export class TooManyInvoices extends Data.TaggedError("TooManyInvoices")<{ reado
   }
 }
 
-/** What decides, or takes payments, is away now. Safe to repeat; without a time to wait only an operator can help. */
+/**
+ * The engine, or the service that takes payments, is away now. Safe to repeat; without a time to wait only an operator
+ * can help.
+ */
 export class BillingUnavailable extends Data.TaggedError("BillingUnavailable")<{
   readonly message: string
   readonly retryAfterMillis: number | undefined

@@ -53,7 +53,10 @@ const project = Effect.fnUntraced(function* ({ fact, organization }: Reactor.Fac
   }
 })
 
-/** The part of the SQL reactor that keeps the rows of invoices. A few facts a month and organization, so each is a statement. */
+/**
+ * The part of the SQL reactor that keeps the rows of invoices. A few facts a month and organization, so each is a
+ * statement.
+ */
 export const invoicesProjection = Reactor.facts(BillingActor, (records) =>
   Effect.forEach(records, project, { discard: true })
 )

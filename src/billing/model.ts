@@ -8,7 +8,10 @@ import { Price, plansFields } from "./prices.ts"
 
 const time = Schema.Int
 
-/** Most checkouts of an organization that are open or were paid within their life; and most invoices that wait for payment. */
+/**
+ * Most checkouts of an organization that are open or were paid within their life; and most invoices that wait for
+ * payment.
+ */
 export const maximumCheckouts = 20
 export const maximumOpenInvoices = 20
 
@@ -16,7 +19,9 @@ export const maximumOpenInvoices = 20
 export const settlements = ["at once", "by operator", "by stripe"] as const
 export type Settlement = (typeof settlements)[number]
 
-/** Under which terms something is bought. They go with the subscription, so that a later setting changes none that runs. */
+/**
+ * Under which terms something is bought. They go with the subscription, so that a later setting changes none that runs.
+ */
 export const Terms = Schema.Struct({
   settlement: Schema.Literals(settlements),
   /** How long a subscription whose payment has failed goes on. */
@@ -45,7 +50,7 @@ export type Subscription = typeof Subscription.Type
 /** An invoice that waits for payment. */
 export const OpenInvoice = Schema.Struct({
   id: Schema.String,
-  /** What its customer sees on it, counted per organization. */
+  /** The number on the document, counted per organization. */
   number: Schema.Int,
   price: Price,
   terms: Terms,
@@ -68,7 +73,7 @@ export type Checkout = typeof Checkout.Type
 
 const invoiceStatus = Schema.Literals(["draft", "open", "paid", "void", "uncollectible"])
 
-/** Most invoices of Stripe whose status is remembered, so that each event about one is told once. */
+/** Most invoices of Stripe whose status is remembered, so that each event about one is emitted once. */
 export const maximumStripeInvoices = 24
 
 /** A subscription as Stripe has it. */
@@ -103,7 +108,7 @@ export const BillingState = Schema.Struct({
   checkouts: Schema.Array(Checkout),
   /** Invoices that were ever made. */
   made: Schema.Int,
-  /** Where Stripe takes payments: how often its word has changed something, and its newest invoices. */
+  /** If Stripe takes payments: how often its objects have changed something, and its newest invoices. */
   stripe: Schema.optionalKey(
     Schema.Struct({
       version: Schema.Int,
@@ -123,7 +128,10 @@ export const BillingCommand = Schema.Union([
   Schema.TaggedStruct("Cancel", { atPeriodEnd: Schema.Boolean }),
   /** The organization is deleted: nobody pays anything any more, and nothing is due. */
   Schema.TaggedStruct("Close", {}),
-  /** What Stripe has now. It was read after this organization's billing had this version, so it is newer than what is known. */
+  /**
+   * Stripe's present object. It was read after this organization's billing had this version, so it is newer than what
+   * is known.
+   */
   Schema.TaggedStruct("SyncStripe", {
     version: Schema.Int,
     terms: Terms,
@@ -170,7 +178,7 @@ export type BillingRejection = typeof BillingRejection.Type
 /** An organization's billing after a command. */
 export const BillingReply = Schema.Struct({
   subscription: Schema.NullOr(Subscription),
-  /** The plans in force, whoever set them; null where the log knows none yet. */
+  /** The present plans, from an operator or a subscription; null if the log knows none yet. */
   plan: Schema.NullOr(plansFields.plan),
   sendPlan: Schema.NullOr(plansFields.sendPlan),
   stripeVersion: Schema.Int,

@@ -1,8 +1,9 @@
 /** Formats amounts of money for people. Pure. */
 
 /**
- * Digits of a currency's minor unit by ISO 4217 (list one), for those that do not have 2. Not those of locale data, which leave out digits that are seldom written (CLDR has none for the forint),
- * and change with Node. The table is written by digits, codes in alphabetical order; the last ones of the first line have no minor unit.
+ * Digits of a currency's minor unit by ISO 4217 (list one), for those that do not have 2. Not those of locale data,
+ * which leave out digits that are seldom written (CLDR has none for the forint), and change with Node. The table is
+ * written by digits, codes in alphabetical order; the last ones of the first line have no minor unit.
  */
 const codesByDigits: ReadonlyArray<readonly [digits: number, codes: string]> = [
   [0, "bif clp djf gnf isk jpy kmf krw pyg rwf ugx uyi vnd vuv xaf xof xpf"],

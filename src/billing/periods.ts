@@ -15,7 +15,7 @@ export interface Period {
   readonly end: number
 }
 
-/** The same day and time so many months later, or the last day of a month that is too short for it. */
+/** The same day and time a number of months later, or the last day of a month that is too short for it. */
 export const addMonths = (at: number, months: number): number => {
   const date = new Date(at)
   const year = date.getUTCFullYear()
@@ -33,8 +33,8 @@ export const addMonths = (at: number, months: number): number => {
 }
 
 /**
- * The period with this number, from 0, of a subscription that began at `anchor`. Counted from the anchor and not from the period before, so that one that began on the 31st
- * ends on the 30th in some months and on the 31st again later.
+ * The period with this number, from 0, of a subscription that began at `anchor`. Counted from the anchor and not from
+ * the period before, so that one that began on the 31st ends on the 30th in some months and on the 31st again later.
  */
 export const periodOf = (anchor: number, interval: Interval, number: number): Period => ({
   start: addMonths(anchor, number * monthsOf[interval]),

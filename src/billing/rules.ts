@@ -26,7 +26,7 @@ import { syncStripe } from "./stripeRules.ts"
 const subscribe = (draft: Draft, price: Price, terms: Terms): void => {
   const { now } = draft
   const { subscription } = draft.state
-  // What a renewal or another checkout still waits for is part of no plan that is in force.
+  // An invoice that a renewal or another checkout still waits for is part of no present plan.
   for (const { id } of draft.state.invoices) draft.close(id, "void")
   draft.set({
     id: subscription?.id ?? draft.id("sub"),
@@ -41,7 +41,7 @@ const subscribe = (draft: Draft, price: Price, terms: Terms): void => {
   })
 }
 
-/** What a paid renewal does to a subscription that was behind. */
+/** The effect of a paid renewal on a subscription that was past due. */
 const recover = (draft: Draft): void => {
   const { invoices, subscription } = draft.state
   if (subscription?.status !== "past_due" || invoices.some(({ failedAt }) => failedAt !== null)) return
@@ -125,7 +125,7 @@ type Due =
   | { readonly at: number; readonly _tag: "Period" | "Grace"; readonly subscription: Subscription }
   | { readonly at: number; readonly _tag: "Invoice"; readonly invoice: OpenInvoice }
 
-/** What is due first; of several at one instant the end of a grace, then that of a period. */
+/** Finds the first due date; of several at one instant the end of a grace, then that of a period. */
 const firstDue = ({ invoices, subscription }: BillingState): Due | undefined => {
   const due: Array<Due> = []
   if (subscription !== null) {

@@ -36,7 +36,7 @@ const syncSubscription = (draft: Draft, given: StripeSubscription, terms: Terms)
     draft.end(current, "canceled")
     return
   }
-  // What is not paid begins nothing: one whose grace is over comes back when it is paid. Of two the later one counts.
+  // An unpaid subscription begins nothing: one past its grace comes back when it is paid. Of two the later one counts.
   if (!isCurrent && (given.status === "past_due" || (current !== null && current.anchor > given.createdAt))) return
   const graceEndsAt = given.status === "past_due" ? (current?.graceEndsAt ?? draft.now + terms.graceMillis) : null
   const next = subscriptionOf(given, given.status, isCurrent ? current.terms : terms, graceEndsAt)
@@ -57,7 +57,7 @@ export const syncStripe = (
   draft: Draft,
   { invoice, subscription, terms, version }: Extract<BillingCommand, { readonly _tag: "SyncStripe" }>
 ): BillingDecision => {
-  // What was read before the last word may be older than that.
+  // An object read before the last one may be older than that.
   if (version !== (draft.state.stripe?.version ?? 0)) return Actor.rejected({ _tag: "StripeChanged" })
   if (subscription !== undefined) syncSubscription(draft, subscription, terms)
   if (invoice !== undefined) syncInvoice(draft, invoice)

@@ -21,7 +21,7 @@ const statusOf = (status: string): StripeSubscription["status"] | undefined => {
   }
 }
 
-/** What a subscription of Stripe's is here; undefined where it is none of the catalogue's, or has not begun. */
+/** Maps a subscription of Stripe's; undefined if it is none of the catalogue's, or has not begun. */
 export const subscriptionOf = (
   found: Stripe.Subscription,
   catalogue: PriceCatalogue
@@ -42,7 +42,10 @@ export const subscriptionOf = (
   }
 }
 
-/** Hundredths of a unit that has none by ISO 4217, and units that have hundredths: what Stripe keeps to for compatibility. */
+/**
+ * Hundredths of a unit that has none by ISO 4217, and units that have hundredths: what Stripe keeps to for
+ * compatibility.
+ */
 const stripeHundredths = new Set(["isk", "ugx"])
 const stripeUnits = new Set(["mga"])
 
@@ -54,7 +57,7 @@ export const minorUnitAmount = (amount: number, currency: string): number => {
 
 const invoiceStatuses: ReadonlySet<string> = new Set(["draft", "open", "paid", "void", "uncollectible"])
 
-/** What an invoice of Stripe's is here. */
+/** Maps an invoice of Stripe's. */
 export const invoiceOf = (found: Stripe.Invoice): StripeInvoice => ({
   id: found.id,
   amount: minorUnitAmount(found.total, found.currency),

@@ -19,7 +19,8 @@ export const createBillingTables = Effect.gen(function* () {
       expires_at timestamptz not null
     )`
   yield* sql`create index billing_checkouts_expired on billing_checkouts (expires_at)`
-  // The customer's name is kept as it was when the invoice was made. Where another service makes invoices, pdf_url is its address of the document.
+  // The customer's name is kept as it was when the invoice was made. Where another service makes invoices, pdf_url is
+  // its address of the document.
   yield* sql`
     create table invoices (
       id text primary key,

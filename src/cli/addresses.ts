@@ -3,26 +3,26 @@ import { createServer } from "node:net"
 import { Data, Effect } from "effect"
 import type { Config } from "../config/settings.ts"
 
-/** Where a listener listens, and the settings that say so. */
+/** The address of a listener, and its settings. */
 export interface Address {
   readonly host: string
   readonly port: number
   readonly settings: { readonly host: string; readonly port: string }
 }
 
-/** Hosts that stand for every address of the machine. */
+/** Hosts that mean every address of the machine. */
 const everywhere = /^(?:0\.0\.0\.0|\[?::\]?)$/
 
 /** Whether a listener on this host has every address of the machine. */
 export const isEverywhere = (host: string): boolean => everywhere.test(host)
 
-/** The address of a listener as a program on this machine calls it: one that stands for every address is none to go to. */
+/** The address by which a program on this machine reaches a listener: "every address" is none to connect to. */
 export const reachableUrl = (url: string): string =>
   url.replace(/^(https?:\/\/)(0\.0\.0\.0|\[::\])/, (_, scheme: string, host: string) =>
     host === "[::]" ? `${scheme}[::1]` : `${scheme}127.0.0.1`
   )
 
-/** What the system's error code means, and which setting to change. */
+/** The meaning of the system's error code, and the setting to change. */
 const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
   EADDRINUSE: ["another program is listening there", "port"],
   EACCES: ["this user may not use that port", "port"],
@@ -59,7 +59,7 @@ export const requireAddress = (address: Address): Effect.Effect<void, AddressUna
     )
   })
 
-/** Where a start listens; `admin` is undefined where there is no admin listener. */
+/** The addresses of a start; `admin` is undefined where there is no admin listener. */
 export const addressesOf = (config: Config) => {
   const isAdministered =
     config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined

@@ -20,7 +20,7 @@ const holderWaitMillis = 60_000
 /** How often it looks again. */
 const holderPollMillis = 200
 
-/** The credential for commands on this data folder. Whoever can read it can read the whole folder anyway. */
+/** The credential for commands on this data folder. Its readers can read the whole folder anyway. */
 export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
   const secret = yield* folder.secret(adminSecret)
   return Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)

@@ -6,7 +6,10 @@
 /** Commands that print as long as they run: without a reader there is nothing left for them to do. */
 const printing = new Set(["listen", "simulate"])
 
-/** Makes the process end with 1 once something could not be written to stdout. What the command does is brought to its end; a server goes on. */
+/**
+ * Makes the process end with 1 once something could not be written to stdout. What the command does is brought to its
+ * end; a server goes on.
+ */
 export const watchOutput = (args: ReadonlyArray<string>): void => {
   if (args[0] === "serve") return
   process.stdout.once("error", (error: NodeJS.ErrnoException) => {

@@ -30,7 +30,10 @@ const commands = {
   simulate: async () => (await import("./simulate.ts")).simulate
 }
 
-/** The one that is named, none for the version, else all of them: for help, completions, and to say what a wrong name may have meant. */
+/**
+ * The one that is named, none for the version, else all of them: for help, completions, and to say what a wrong name
+ * may have meant.
+ */
 const neededFor = (named: string): ReadonlyArray<() => Promise<Command.Command.Any>> =>
   Object.hasOwn(commands, named)
     ? [commands[named as keyof typeof commands]]
@@ -38,7 +41,10 @@ const neededFor = (named: string): ReadonlyArray<() => Promise<Command.Command.A
       ? []
       : Object.values(commands)
 
-/** Runs the command that the arguments name, and tells of its failure itself. Its exit has the exit code of `exitCodeOf`. */
+/**
+ * Runs the command that the arguments name, and tells of its failure itself. Its exit has the exit code of
+ * `exitCodeOf`.
+ */
 export const commandLine = async (args: ReadonlyArray<string>): Promise<Effect.Effect<void, CliError.CliError>> => {
   const loaded = await Promise.all(neededFor(args[0] ?? "").map((load) => load()))
   const sluice = Command.make("sluice").pipe(
@@ -52,10 +58,10 @@ export const commandLine = async (args: ReadonlyArray<string>): Promise<Effect.E
   return run.pipe(Effect.tapCause(reportDefect), Effect.provide(Layer.merge(NodeServices.layer, layerTerminal)))
 }
 
-/** How a process ends that has run a command. */
+/** The exit code of a process that has run a command. */
 export const exitCodeOf = (exit: Exit.Exit<unknown, unknown>, args: ReadonlyArray<string>): number => {
   if (Exit.isSuccess(exit)) return 0
-  // A server that was told to stop, and did, has succeeded; an interrupted command has not.
+  // A server that stopped on request has succeeded; an interrupted command has not.
   if (Cause.hasInterruptsOnly(exit.cause)) return args[0] === "serve" ? 0 : 130
   return 1
 }

@@ -13,7 +13,7 @@ import { withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
 import { printJson } from "./output.ts"
 
-/** Files that are on their way at once. */
+/** Most files in transit. */
 const filesAtOnce = 4
 
 /** The folder or a file in it cannot be read. */

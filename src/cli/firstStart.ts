@@ -10,7 +10,10 @@ import { Domains } from "../send/senders/domains/Domains.ts"
 
 export const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
 
-/** Whether a start tells its progress by the log: where lines of the log are JSON and programs read them, text between them would be a fault. */
+/**
+ * Whether a start tells its progress by the log: where lines of the log are JSON and programs read them, text between
+ * them would be a fault.
+ */
 export const ProgressIsLogged = Context.Reference<boolean>("sluice/cli/ProgressIsLogged", {
   defaultValue: () => false
 })

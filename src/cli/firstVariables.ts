@@ -23,13 +23,18 @@ export class UnknownVariables extends Data.TaggedError("UnknownVariables")<{ rea
   }
 }
 
-/** Whether a platform has run before on what is configured: on the embedded database of the data folder, or on the named one. */
+/**
+ * Whether a platform has run before on what is configured: on the embedded database of the data folder, or on the named
+ * one.
+ */
 const hasRun = ({ databaseUrl, dataDir }: Config) =>
   databaseUrl === undefined
     ? Effect.sync(() => existsSync(join(resolve(dataDir), "postgres")))
     : isMigrated({ url: databaseUrl })
 
-/** Fails at a first start with unknown variables, and names them at a later one. To be asked before anything is made. */
+/**
+ * Fails at a first start with unknown variables, and names them at a later one. To be asked before anything is made.
+ */
 export const requireKnownVariables = Effect.fnUntraced(function* (config: Config, unknown: ReadonlyArray<string>) {
   if (unknown.length === 0) return
   if (!(yield* hasRun(config))) return yield* new UnknownVariables({ names: unknown })

@@ -15,7 +15,7 @@ const wordsOf = (text: string): ReadonlyArray<string> =>
     .map((word) => word.trim())
     .filter((word) => word !== "")
 
-/** A comma-separated list of the given words; `all` stands for every one of them. */
+/** A comma-separated list of the given words; `all` means every one of them. */
 const listOf = <const Words extends ReadonlyArray<string>>(words: Words) =>
   Schema.String.check(
     Schema.makeFilter(

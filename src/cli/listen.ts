@@ -19,7 +19,7 @@ import { explained } from "./output.ts"
 /** How long the receiver may take, as for a delivery. */
 const forwardTimeoutMillis = 15_000
 
-/** Events that are on their way to the receiver at once. */
+/** Most events in transit to the receiver. */
 const forwardConcurrency = 8
 
 const firstPauseMillis = 500
@@ -31,8 +31,8 @@ export class ListenRefused extends Data.TaggedError("ListenRefused")<{ readonly 
 const refuse = (message: string) => Effect.fail(new ListenRefused({ message }))
 
 /**
- * Derives a signing secret from a key. Whoever knows the key knows the secret, but the secret tells nothing about the
- * key.
+ * Derives a signing secret from a key. A holder of the key can derive the secret, but the secret tells nothing about
+ * the key.
  */
 const secretOf = (key: Redacted.Redacted<string>): string =>
   secretPrefix +
@@ -128,7 +128,7 @@ const run = Effect.fnUntraced(function* (
   while (true) {
     const result = yield* Effect.result(once)
     if (Result.isFailure(result)) {
-      // Before the first connection an error is most likely a wrong address, so tell it at once.
+      // Before the first connection an error is most likely a wrong address, so report it immediately.
       if (!connected || !isPassing(result.failure)) return yield* Effect.fail(result.failure)
       if (!lost) yield* Console.error("The connection to the platform is lost; trying again …")
       lost = true

@@ -6,7 +6,7 @@ import type { LossReport } from "../engine/operator/Findings.ts"
 import { eventsTable } from "../events/table.ts"
 import { emailsTable } from "../send/emails/table.ts"
 
-/** Of one organization, what PostgreSQL shows of the time that is gone. */
+/** PostgreSQL's rows of one organization from the lost time. */
 interface Seen {
   readonly organizationId: string
   readonly events: number

@@ -33,13 +33,13 @@ export const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: Node
     takesPartitions: config.role !== "api",
     namespace: config.logNamespace
   })
-  // It gives more than on one machine, and whoever looks for that asks for it by name.
+  // The layer also provides the cluster services; callers that need them request them by tag. Hence the cast.
   return layerDecisionsOn(layerEngineOn(engine, placement)) as ReturnType<typeof layerDecisions>
 }
 
 /**
- * The first steps of a node of a cluster that stops: load balancers are told, mail and webhooks under way are finished and recorded, then it hands
- * its partitions over and goes on to answer through their new owners.
+ * The first steps of a node of a cluster that stops: it notifies load balancers, mail and webhooks in progress are
+ * finished and recorded, then it hands its partitions over and goes on to answer through their new owners.
  */
 export const handOver = ({ cluster }: Pick<NodeStart, "cluster">) =>
   Effect.gen(function* () {

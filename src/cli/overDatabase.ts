@@ -40,7 +40,9 @@ export class DecidedElsewhere extends Data.TaggedError("DecidedElsewhere") {
   }
 }
 
-/** Looks for a platform first: what a command's own settings get wrong about its log matters only where there is none. */
+/**
+ * Looks for a platform first: what a command's own settings get wrong about its log matters only where there is none.
+ */
 const unlessDecidedElsewhere = <A, E, R>(engine: Layer.Layer<A, E, R>) =>
   Layer.unwrap(
     Effect.scoped(AdvisoryLock.hold(placementLock)).pipe(

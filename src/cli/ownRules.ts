@@ -21,7 +21,7 @@ import type { Simulated } from "./simulate.ts"
 /** A simulation of a file, under the name that it is exported by. */
 export interface OwnRules extends Simulated {
   readonly name: string
-  /** What was reached of the rules. */
+  /** The parts of the rules that were reached. */
   readonly reachOf: (marks: Marks) => Reach
 }
 

@@ -39,7 +39,7 @@ export class StillRunning extends Data.TaggedError("StillRunning")<{
   }
 }
 
-/** Who runs, as its sentence says it. */
+/** The running process, as its sentence names it. */
 const stillRunning = ({ message: detail }: LockHeld) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

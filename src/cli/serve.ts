@@ -44,7 +44,7 @@ import type { Ready, WorkerSeat } from "./workers/messages.ts"
 import { superviseWorkers } from "./workers/superviseWorkers.ts"
 import { allMetrics, giveMetrics, isWorker, takeSeat, tellReady } from "./workers/worker.ts"
 
-/** Checks the configured servers before any embedded one is started, so that a mistake shows at once. */
+/** Checks the configured servers before any embedded one is started, so that a mistake shows immediately. */
 const requireNamed = Effect.fnUntraced(function* (config: Config) {
   if (config.databaseUrl !== undefined) {
     const { version, target } = yield* checkServer({ url: config.databaseUrl })
@@ -109,9 +109,9 @@ const begin = Effect.fnUntraced(function* (given: Config, seat: WorkerSeat | und
   const startedMillis = yield* Clock.currentTimeMillis
   const prepared = yield* seat === undefined ? prepare(given) : prepareSeat(given, seat)
   const { config, named } = prepared
-  // Where clients reach the API is known once it listens, and asked for later.
+  // The API's address is known once it listens, and needed later.
   const reached = { url: "" }
-  // Who runs on one machine loads nothing of this.
+  // One machine loads nothing of this.
   const cluster = config.placement === "cluster" ? yield* Effect.promise(() => import("../app/cluster.ts")) : undefined
   // Workers of one machine are one machine.
   const isOne = cluster === undefined || named === undefined || seat?.hasPeers === false
@@ -249,7 +249,8 @@ const publish = (
 const printedLinkSeconds = 3_600
 
 /**
- * Where the console is. On one's own machine, with both servers embedded, the address opens it signed in, once: who starts it there has all of its data anyway.
+ * Where the console is. On one's own machine, with both servers embedded, the address opens it signed in, once: who
+ * starts it there has all of its data anyway.
  */
 const consoleAddress = Effect.fnUntraced(function* (config: Config, publicUrl: string) {
   const address = `${publicUrl}/console`
@@ -260,7 +261,7 @@ const consoleAddress = Effect.fnUntraced(function* (config: Config, publicUrl: s
   return `${address}#link=${link}   (opens signed in as demo, once, within the hour)`
 })
 
-/** What says that the platform is ready, and what is not well. */
+/** Reports that the platform is ready, and its warnings. */
 const announcement = Effect.fnUntraced(function* ({ config, reached: { url: publicUrl }, startedMillis }: Start) {
   const { faults } = yield* healthReport
   const consoleUrl = yield* consoleAddress(config, publicUrl)

@@ -11,7 +11,7 @@ export const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Con
 
 const dayMillis = 24 * 60 * 60 * 1000
 
-/** What is sold, and how it is paid. */
+/** The prices on sale, and the way of payment. */
 export const billingOf = (config: Config) => ({
   ...soldBy(config),
   allowsLoopback: config.billingPayments === "automatic",
@@ -46,7 +46,7 @@ export const relayOf = (
         ...keys
       }
 
-/** Where live mail goes, in a sentence. */
+/** The destination of live mail, in a sentence. */
 export const mailSentence = (config: Config): string => {
   if (config.smtpUrl !== undefined) {
     const relay = relayName(parseRelayAddress(Redacted.value(config.smtpUrl))!)

@@ -4,7 +4,7 @@
  */
 import { Data, Effect, PartitionedSemaphore, type Scope, Semaphore } from "effect"
 
-/** How many at a time. */
+/** Most concurrent holders. */
 export interface BulkheadOptions {
   readonly total: number
   readonly ofOrganization: number
@@ -35,15 +35,15 @@ export const makeBulkhead = ({ ofOrganization, total }: BulkheadOptions): Bulkhe
 }
 
 /** No place is free. */
+  /** The organization whose slots are used up. */
 export class BulkheadFull extends Data.TaggedError("BulkheadFull")<{
-  /** Whose places are taken. */
   readonly of: "organization" | "all"
 }> {}
 
 /** Takes a place of an organization and one of all, and gives them back with the scope. */
 export type EnterBulkhead = (organizationId: string) => Effect.Effect<void, BulkheadFull, Scope.Scope>
 
-/** Places for which nobody waits: who finds none free is refused at once. */
+/** Slots without a queue: a caller that finds none free is refused immediately. */
 export const makeRefusingBulkhead = ({ ofOrganization, total }: BulkheadOptions): EnterBulkhead => {
   const taken = new Map<string, number>()
   let all = 0

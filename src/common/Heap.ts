@@ -3,7 +3,7 @@
  * as equal come in no particular order. Needs no service.
  */
 
-/** What a heap holds. An entry is in at most one heap. */
+/** An entry of a heap. It is in at most one heap. */
 export interface HeapEntry {
   /** Its place, which the heap alone changes. */
   index: number

@@ -5,7 +5,7 @@ import { Duration, Schedule } from "effect"
 export const backoff = (firstMillis: number, longestMillis: number) =>
   Schedule.min([Schedule.exponential(Duration.millis(firstMillis)), Schedule.spaced(Duration.millis(longestMillis))])
 
-/** The same for a loop that goes on after a success, and so says itself when the pauses begin anew. */
+/** The same for a loop that continues after a success, and therefore resets the pauses itself. */
 export class Pauses {
   private readonly firstMillis: number
   private readonly longestMillis: number

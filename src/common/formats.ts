@@ -15,15 +15,21 @@ export class FormatsRefused extends Data.TaggedError("FormatsRefused")<{ readonl
 export const formatLevels = {
   /** Everything that was written before levels were counted. */
   first: 1,
-  /** The size of an email's content, in the facts of its acceptance and its end and in its state. A program of level 1 folds it away. */
+  /**
+   * The size of an email's content, in the facts of its acceptance and its end and in its state. A program of level 1
+   * folds it away.
+   */
   contentSizes: 2
 } as const
 
-/** What a program can write and read. */
+/** The formats that a program can write and read. */
 export interface KnownFormats {
   /** The newest level that it knows. */
   readonly newest: number
-  /** The oldest level that it can work beside: nodes of an older one may not be about. Old frames and rows it reads in any case. */
+  /**
+   * The oldest level that it can work beside: nodes of an older one may not be about. Old frames and rows it reads in
+   * any case.
+   */
   readonly oldest: number
 }
 
@@ -46,10 +52,12 @@ export const formatsProblem = (
   return undefined
 }
 
-/** A node that has given no sign of life for so long does not hold the level down. It finds out when it wakes, and ends. */
+/**
+ * A node that has given no sign of life for so long does not hold the level down. It finds out when it wakes, and ends.
+ */
 export const forgottenMillis = 60_000
 
-/** A node as whoever raises the level sees it. */
+/** A node as seen by the code that raises the level. */
 export interface ShownNode {
   /** The newest level that it knows. */
   readonly level: number
@@ -58,8 +66,9 @@ export interface ShownNode {
 }
 
 /**
- * The level to have in force from now on: the highest that every node knows, and never less than before. Only one that `forgets` leaves out nodes that have been
- * silent for long: whoever has just come back does not know yet whether they were away, or everybody's database.
+ * The level to have in force from now on: the highest that every node knows, and never less than before. Only one that
+ * `forgets` leaves out nodes that have been silent for long: a node that has just come back cannot know whether they
+ * were away, or everybody's database.
  */
 export const raisedLevel = (inForce: number, nodes: ReadonlyArray<ShownNode>, forgets: boolean): number => {
   const known = nodes
@@ -76,7 +85,7 @@ export interface SeenLevel {
   readonly saw: (inForce: number) => Effect.Effect<void, FormatsRefused>
 }
 
-/** What a program of a version sees. */
+/** The level as a program of a version sees it. */
 export const seenLevel = (known: KnownFormats, version: string): SeenLevel => {
   let seen: number = formatLevels.first
   return {

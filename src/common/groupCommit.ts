@@ -6,7 +6,10 @@
 import { Duration, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
 
 export interface GroupCommitOptions<Item, Answer, E> {
-  /** Writes a batch and answers one value for each item, in order. When it fails, all items of the batch fail with its error. */
+  /**
+   * Writes a batch and answers one value for each item, in order. When it fails, all items of the batch fail with its
+   * error.
+   */
   readonly write: (items: ReadonlyArray<Item>) => Effect.Effect<ReadonlyArray<Answer>, E>
   /** Items of one batch at most. */
   readonly maximumBatch: number
@@ -21,7 +24,7 @@ export interface GroupCommitOptions<Item, Answer, E> {
 export interface GroupCommit<Item, Answer, E> {
   /** Waits until the item is written. An accepted item is written even if its fiber is interrupted. */
   readonly submit: (item: Item) => Effect.Effect<Answer, E>
-  /** Writes the waiting items at once and turns lingering off, for a shutdown. */
+  /** Writes the waiting items immediately and turns lingering off, for a shutdown. */
   readonly hurry: Effect.Effect<void>
 }
 

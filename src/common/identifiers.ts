@@ -10,7 +10,7 @@ const identifierLength = 22
 /** Bytes below this cover the alphabet a whole number of times, so that every character is equally likely. */
 const unbiased = 256 - (256 % alphabet.length)
 
-/** Bytes taken from the system at once: a call for each identifier would cost a twentieth of a small request. */
+/** Bytes taken from the system in one call: a call for each identifier would cost a twentieth of a small request. */
 const drawnBytes = 4_096
 let drawn = Buffer.alloc(0)
 let next = 0

@@ -24,12 +24,15 @@ const answerOf = <A>(settled: PromiseSettledResult<A>): NameAnswer<A> => {
   return { _tag: absent.has(settled.reason.code) ? "None" : "Unknown" }
 }
 
-/** Asks several questions at once, and answers them in order. */
+/** Asks several questions concurrently, and returns the answers in order. */
 export type AskNameServers = <A>(
   questions: (resolver: Resolver) => ReadonlyArray<Promise<A>>
 ) => Effect.Effect<ReadonlyArray<NameAnswer<A>>>
 
-/** Name servers as `address:port`; by default those of the system, read anew when they do not answer, because a machine may have moved to another network. */
+/**
+ * Name servers as `address:port`; by default those of the system, read again when they do not answer, because a machine
+ * may have moved to another network.
+ */
 export const makeNameServers = (servers?: ReadonlyArray<string>): AskNameServers => {
   const make = () => {
     const resolver = new Resolver({ timeout: serverMillis, maxTimeout: maximumServerMillis, tries })

@@ -26,7 +26,10 @@ export const satisfies = (version: string, range: string): boolean => {
   return range.startsWith("~") ? isSeries && patch >= wantedPatch : isSeries && patch === wantedPatch
 }
 
-/** What is wrong, as a sentence; undefined when all fits. `found` is the installed version of a peer, undefined where it cannot be told. */
+/**
+ * Describes the fault in a sentence; undefined when all fits. `found` is the installed version of a peer, undefined if
+ * unknown.
+ */
 export const peerProblem = (
   { engines, peerDependencies, version }: Manifest,
   node: string,
@@ -45,8 +48,8 @@ export const peerProblem = (
 }
 
 /**
- * Throws when the library is loaded where it cannot work: an error whose stack is its sentence. What a bundler has put together says nothing of its
- * parts, and passes.
+ * Throws when the library is loaded where it cannot work: an error whose stack is its sentence. What a bundler has put
+ * together says nothing of its parts, and passes.
  */
 export const requirePeers = (peers: ReadonlyArray<string>): void => {
   const require = createRequire(import.meta.url)
@@ -67,7 +70,7 @@ export const requirePeers = (peers: ReadonlyArray<string>): void => {
   const problem = peerProblem(manifest, process.versions.node, found, peers)
   if (problem === undefined) return
   const error = new Error(problem)
-  // Where this was called from helps nobody.
+  // The stack of this call helps nobody.
   error.stack = problem
   throw error
 }

@@ -9,7 +9,7 @@ import { drawBytes } from "./identifiers.ts"
 /** Bytes of a key: AES-256. */
 export const secretsKeyBytes = 32
 
-/** The most keys that are configured at once. */
+/** The most configured keys. */
 const maximumKeys = 8
 
 /** Bytes of the nonce and of the tag, those that GCM is made for. */

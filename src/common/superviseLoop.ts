@@ -4,8 +4,8 @@
  */
 import { Cause, Duration, Effect } from "effect"
 
+  /** The warning that is logged with the cause. */
 export interface SuperviseOptions {
-  /** What is logged, as a warning, with the cause. */
   readonly failed: string
   /** How long it waits after a failure, in milliseconds. */
   readonly retryMillis: number

@@ -8,7 +8,7 @@ export interface SamplingLimits {
   /** Lines of one kind that are written in a window. */
   readonly lines: number
   readonly windowMillis: number
-  /** Kinds that are told apart; what comes beyond is one kind. */
+  /** Most distinct kinds; all further ones count as one kind. */
   readonly kinds: number
 }
 
@@ -26,7 +26,7 @@ interface Window {
   leftOut: number
 }
 
-/** The kind of all that are too many to be told apart. */
+/** The kind of all lines beyond the distinct kinds. */
 export const otherKind = "others"
 
 export class LogSampler {
@@ -37,7 +37,10 @@ export class LogSampler {
     this.limits = limits
   }
 
-  /** Whether a line of this kind is written now. A window begins with its first line. Lines that it left out stay for `due`. */
+  /**
+   * Whether a line of this kind is written now. A window begins with its first line. Lines that it left out stay for
+   * `due`.
+   */
   take(given: string, now: number): boolean {
     const kind = this.windows.has(given) || this.windows.size < this.limits.kinds ? given : otherKind
     const before = this.windows.get(kind)
@@ -53,7 +56,7 @@ export class LogSampler {
     return false
   }
 
-  /** The lines that were left out and not told yet, each kind once. Forgets kinds whose window is over. */
+  /** The omitted lines that are not reported yet, each kind once. Forgets kinds whose window is over. */
   due(now: number): ReadonlyArray<LeftOut> {
     const due: Array<LeftOut> = []
     for (const [kind, window] of this.windows) {

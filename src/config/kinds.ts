@@ -13,7 +13,7 @@ export interface Setting<A> {
   /** The default text when neither flag nor environment gives one; undefined when the setting may be absent. */
   readonly fallback: string | undefined
   readonly secret: boolean
-  /** What the text must be, in words, for the fault's sentence. */
+  /** The expected text, in words, for the fault's sentence. */
   readonly expected: string
   readonly parse: (text: string) => Result.Result<A, string>
   /** The part of a valid secret that may be shown; without this function nothing is. */

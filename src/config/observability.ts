@@ -54,7 +54,10 @@ const faultOf = (cause: Cause.Cause<unknown>): string => {
   return partOf(Cause.squash(cause))
 }
 
-/** The kind of a line, as far as an outage makes many: warnings, errors and answers of failed requests. Undefined for one that is always written. */
+/**
+ * The kind of a line, as far as an outage makes many: warnings, errors and answers of failed requests. Undefined for
+ * one that is always written.
+ */
 const kindOf = (
   { cause, fiber, logLevel, message }: Logger.Options<unknown>,
   hasAccessLog: boolean

@@ -13,7 +13,9 @@ import { parseRelayAddress } from "../send/handoff/smtp/relayAddress.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
 
-/** PostgreSQL's, as libpq reads it. An unencoded `/`, `?`, `#` or `@` in a password would move a part of it elsewhere. */
+/**
+ * PostgreSQL's, as libpq reads it. An unencoded `/`, `?`, `#` or `@` in a password would move a part of it elsewhere.
+ */
 export const postgresUrl = setting(
   "an address such as postgres://user:password@host:5432/database",
   (value) => (Result.isSuccess(readPostgresAddress(value, {})) ? value : undefined),

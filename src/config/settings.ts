@@ -15,7 +15,7 @@ import { natsUrl, postgresUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 import { givenIn, unknownVariables } from "./variables.ts"
 
-/** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
+/** The table of all settings. A key added here thereby has its flag, its check and its line in `sluice config`. */
 export const settings = {
   host: text({ env: "SLUICE_HOST", fallback: "127.0.0.1", description: "Address the API listens on" }),
   port: integer(
@@ -294,7 +294,7 @@ export type Config = {
   readonly [K in keyof Settings]: K extends Defaulted ? ValueOf<Settings[K]> : ValueOf<Settings[K]> | undefined
 }
 
-/** Where an effective value came from. */
+/** The source of an effective value. */
 export type Source = "flag" | "environment" | "default"
 
 /** One line of `sluice config`. */
@@ -333,7 +333,7 @@ const shown = (entry: Setting<unknown>, value: string): string =>
 
 /**
  * Validates flags over environment over defaults. Empty environment variables count as absent, as most process
- * managers cannot unset one. Fails with every fault at once; a secret's text is not part of a fault.
+ * managers cannot unset one. Fails with all faults together; a secret's text is not part of a fault.
  */
 export const resolveConfig = (
   environment: Readonly<Record<string, string | undefined>>,
@@ -372,7 +372,8 @@ export const resolveConfig = (
   if (config.development === "on" && !development) override("development", "off")
   const embedded = config.databaseUrl === undefined && config.natsUrl === undefined
   assume("demo", development ? "on" : "off")
-  // Defaults that are meant for one's own machine need its owner's word, and do not apply when the API listens on other addresses: behind a proxy a loopback address says nothing.
+  // Defaults that are meant for one's own machine need its owner's word, and do not apply when the API listens on other
+  // addresses: behind a proxy a loopback address says nothing.
   const local = isLoopback(config.host)
   assume("webhookTargets", development && embedded && local ? "any" : "public")
   assume("billingPayments", development && embedded && local ? "automatic" : "operator")
@@ -427,7 +428,8 @@ const isLoopback = (host: unknown): boolean =>
 export const demoWanted = (config: Config): boolean => config.demo === "on"
 
 /**
- * Whether live mail goes to a mailbox in memory that this machine may read (docs/handoff.md, 3): in development mode, with both servers embedded, on a loopback address.
+ * Whether live mail goes to a mailbox in memory that this machine may read (docs/handoff.md, 3): in development mode,
+ * with both servers embedded, on a loopback address.
  */
 export const mailboxWanted = ({ databaseUrl, development, host, natsUrl }: Config): boolean =>
   development === "on" && databaseUrl === undefined && natsUrl === undefined && isLoopback(host)

@@ -17,7 +17,9 @@ type EndpointOf<M extends Method, P extends string> = Extract<Known, { readonly 
 
 type Encoded<S> = S extends { readonly Encoded: infer E } ? E : never
 
-/** What is on the wire: the schema that the API's codec for JSON wraps; an answer with headers wraps that once more. */
+/**
+ * The shape on the wire: the schema that the API's codec for JSON wraps; an answer with headers wraps that once more.
+ */
 type Body<S> = S extends { readonly schema: infer Inner }
   ? Inner extends { readonly schema: infer Innermost }
     ? Encoded<Innermost>
@@ -36,8 +38,8 @@ type Payload<M extends Method, P extends string> =
         : undefined
     : undefined
 
+  /** The values of `:name` in the path. */
 export interface CallInput<M extends Method, P extends string> {
-  /** What stands for `:name` in the path. */
   readonly params?: Readonly<Record<string, string | number>>
   readonly query?: Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>
   readonly body?: Payload<M, P>

@@ -154,7 +154,7 @@ const Shell = ({ routes }: { readonly routes: Routes }) => {
   )
 }
 
-/** What stands behind `#link=`, once: it leaves the address at once. */
+/** Reads the part after `#link=`, once, and removes it from the address immediately. */
 const takeLink = (): string | undefined => {
   const link = /^#link=(cl_\w+)$/.exec(location.hash)?.[1]
   if (link !== undefined) history.replaceState(null, "", location.pathname + location.search)

@@ -8,8 +8,9 @@ export interface Source {
 }
 
 /**
- * `alarms`: something needs somebody. `unknown`: at least one answer failed, or is older than the failure, or the platform says that it is not ready. `loading`: not all answers are there yet.
- * `well`: every answer is there, and none needs anybody.
+ * `alarms`: something needs somebody. `unknown`: at least one answer failed, or is older than the failure, or the
+ * platform says that it is not ready. `loading`: not all answers are there yet. `well`: every answer is there, and none
+ * needs anybody.
  */
 export type Knowledge = "alarms" | "unknown" | "loading" | "well"
 

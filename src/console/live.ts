@@ -52,7 +52,7 @@ const read = async (signal: AbortSignal, dead: AbortController): Promise<void> =
   const headers = lastId === "" ? consoleHeaders : { ...consoleHeaders, "last-event-id": lastId }
   const response = await fetch("/v1/events/stream", { headers, signal })
   if (response.status === 401) return sessionEnded()
-  // What it saw last is not kept any more.
+  // The last event that it saw is no longer stored.
   if (response.status === 400) lastId = ""
   if (!response.ok || response.body === null) throw new Error(`status ${response.status}`)
   liveState.value = "live"

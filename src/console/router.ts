@@ -10,7 +10,7 @@ const here = (): string => {
 
 /** The place, beginning with a slash, without `/console`. */
 export const place = signal(here())
-/** What stands behind the question mark. */
+/** The part after the question mark. */
 export const search = signal(new URLSearchParams(location.search))
 
 const arrive = (): void => {
@@ -29,7 +29,7 @@ export const go = (to: string, { replace = false } = {}): void => {
   if (!replace) scrollTo(0, 0)
 }
 
-/** Changes what stands behind the question mark. */
+/** Changes the part after the question mark. */
 export const setSearch = (changes: Readonly<Record<string, string>>): void => {
   const next = new URLSearchParams(search.value)
   for (const [name, value] of Object.entries(changes)) {
@@ -50,7 +50,7 @@ export const takeClicks = (event: MouseEvent): void => {
   go(`${link.pathname.slice(base.length) || "/"}${link.search}`)
 }
 
-/** What stands for `:name` in a pattern; undefined where the place is another one. */
+/** The values of `:name` in a pattern; undefined if the place does not match. */
 export const match = (pattern: string, at: string): Record<string, string> | undefined => {
   const wanted = pattern.split("/")
   const given = at.split("?")[0]!.split("/")

@@ -16,7 +16,7 @@ export const signInReason = signal("")
 export const isOperatorConsole =
   document.querySelector<HTMLMetaElement>('meta[name="sluice-console"]')?.content === "operator"
 
-/** An answer was 401: whoever was signed in is not any more. */
+/** Ends the session after an answer of 401. */
 export const sessionEnded = (): void => {
   const wasSignedIn = session.value || operator.value
   if (wasSignedIn) signInReason.value = "Your session has ended, or its key was revoked. Sign in again to go on."

@@ -36,7 +36,7 @@ export const useLoad = <A>(load: () => Promise<A>, deps: ReadonlyArray<unknown>)
   return { ...state, reload: run }
 }
 
-/** Loads anew from time to time while the page is looked at: for what makes no event. */
+/** Reloads from time to time while the page is visible: for changes without an event. */
 export const usePolling = (millis: number, reload: () => void): void => {
   const latest = useRef(reload)
   latest.current = reload
@@ -46,13 +46,16 @@ export const usePolling = (millis: number, reload: () => void): void => {
   }, [millis])
 }
 
-/** How often a view is loaded anew at most while events come. */
+/** The least pause between two loads of a view while events arrive. */
 const refreshMillis = 2_000
 
-/** How often it is loaded anew without one, where a view does not say: rows may come later than the event that tells of them. */
+/** The default pause between loads without an event: rows may come later than their event. */
 const withoutEventsMillis = 30_000
 
-/** Loads anew when an event comes whose type begins so; often enough to look live, and never more. Now and then without one, too. */
+/**
+ * Reloads after an event whose type begins so, often enough to look live and never more, and from time to time without
+ * one.
+ */
 export const useRefresh = (
   prefixes: ReadonlyArray<string>,
   reload: () => void,

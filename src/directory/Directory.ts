@@ -23,7 +23,10 @@ import type { AreaCode, CarrierDetail, CarrierPage, Statistics } from "./schema.
  * database is away. `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
  */
 
-/** One index with its answers and its state. A request that needs several answers takes them from one snapshot. See {@link codesMatching}. */
+/**
+ * One index with its answers and its state. A request that needs several answers takes them from one snapshot. See
+ * {@link codesMatching}.
+ */
 export interface DirectorySnapshot {
   readonly index: DirectoryIndex
   /** The answers as bytes of JSON, cached while they are asked for. */
@@ -82,7 +85,7 @@ export class Directory extends Context.Service<
     readonly refresh: Effect.Effect<void, SqlError.SqlError>
   }
 >()("sluice/directory/Directory") {
-  /** On PostgreSQL. The service is there at once; a background fiber loads the first index, and `ready` tells when. */
+  /** On PostgreSQL. The service exists immediately; a background fiber loads the first index, and `ready` says when. */
   static readonly layer: Layer.Layer<Directory, never, SqlClient.SqlClient | Notifications> = Layer.effect(
     Directory,
     Effect.suspend(() => makeStored)

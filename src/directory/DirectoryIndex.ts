@@ -7,7 +7,7 @@ import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
  * `IndexBuilder` makes it, `rules.ts` answers from it. Needs no service. See {@link codesMatching}.
  */
 export interface DirectoryIndex {
-  /** Interned strings. Number 0 stands for null in every column that holds numbers of strings. */
+  /** Interned strings. Number 0 means null in every column that holds numbers of strings. */
   readonly strings: ReadonlyArray<string>
   readonly codes: CodeColumns
   readonly areaCodes: AreaCodeColumns

@@ -12,7 +12,8 @@ import {
 
 /**
  * The answers of `rules.ts` as bytes of JSON, cached while they are asked for often. The cache belongs to one index and
- * goes with it, so an answer never outlives its records. Callers must not write to the buffers. Needs no service. See {@link Directory}.
+ * goes with it, so an answer never outlives its records. Callers must not write to the buffers. Needs no service. See
+ * {@link Directory}.
  */
 export interface EncodedAnswers {
   /** JSON of a `CarrierPage`. */

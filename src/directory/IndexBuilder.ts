@@ -40,14 +40,17 @@ export interface IndexBuilder {
   readonly addAreaCode: (record: AreaCodeRecord) => void
   /** The index of all that was added, built in steps of some milliseconds. The builder is used up. */
   readonly steps: () => Generator<void, DirectoryIndex>
-  /** The index of all that was added, at once. The builder is used up. */
+  /** The index of everything added, in one step. The builder is used up. */
   readonly build: () => DirectoryIndex
 }
 
 /** Columns that `assign` fills. */
 export type ValueColumn = "state" | "ocn" | "company" | "rateCenter"
 
-/** A record that neither a file nor the database can hold: its NPA-NXX is not digits, or was not added before. See {@link Directory}. */
+/**
+ * A record that neither a file nor the database can hold: its NPA-NXX is not digits, or was not added before. See
+ * {@link Directory}.
+ */
 export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{ readonly message: string }> {}
 
 /** Keys are NPA * 1000 + NXX, so a table of all of them finds and sorts the codes. */

@@ -69,13 +69,13 @@ export class Ingestions extends Context.Service<
   )
 }
 
-/** Most ingestions at once in this process. Each may need a thread and its memory. */
+/** Most concurrent ingestions in this process. Each may need a thread and its memory. */
 export const runsAtOnce = 4
 
 /** Ingestions in one page of history, and the default. */
 export const historyPageMaximum = 100
 
-/** What a worker thread is made with. See {@link Ingestions}. */
+/** The options of a worker thread. See {@link Ingestions}. */
 export interface WorkerOptions {
   /** The database to ingest into; the worker has a connection of its own. */
   readonly databaseUrl: Redacted.Redacted<string>
@@ -87,12 +87,12 @@ const workerHeapMegabytes = 192
 /** Heap for the worker's young objects: a few batches of records with their text. */
 const workerYoungMegabytes = 16
 
-/** What a worker is started with. */
+/** The start data of a worker. */
 export interface IngestionWorkerData {
   readonly databaseUrl: string
 }
 
-/** What a worker is told to do. */
+/** An order for a worker. */
 export interface IngestionOrder extends Admission {
   readonly sources: ReadonlyArray<string>
   readonly dryRun: boolean

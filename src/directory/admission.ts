@@ -4,14 +4,14 @@ import type { Removals } from "./difference.ts"
 import { type DatasetKind, datasetKinds } from "./model.ts"
 
 /**
- * Decides which intact files are taken without a word from the operator (docs/directory.md, 6.4): none that is older
+ * Decides which intact files are accepted without the operator's consent (docs/directory.md, 6.4): none that is older
  * than the publication in force, and none that removes more than a small share. An operator who wants that says so, and
  * how many. Needs `SqlClient`.
  */
 export interface Admission {
-  /** Takes a file although a newer publication is in force. */
+  /** Accepts a file although a newer publication is in force. */
   readonly allowOlder: boolean
-  /** Takes a file that removes up to so many records, however large their share. */
+  /** Accepts a file that removes up to this number of records, however large their share. */
   readonly allowRemovals: number
   /** Area codes to remove because the files leave them out. */
   readonly retire: ReadonlyArray<string>

@@ -26,7 +26,10 @@ export interface NumberingCode {
   readonly carrier: CodeCarrier | null
 }
 
-/** Filters on codes. They combine, and ignore case; a value that occurs nowhere matches nothing. See {@link searchCodes}. */
+/**
+ * Filters on codes. They combine, and ignore case; a value that occurs nowhere matches nothing. See
+ * {@link searchCodes}.
+ */
 export interface CodeFilters {
   readonly state?: string | undefined
   readonly npa?: string | undefined

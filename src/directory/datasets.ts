@@ -4,7 +4,7 @@ import type { Records } from "./files/reader.ts"
 import type { DatasetKind } from "./model.ts"
 
 /**
- * How the records of each kind of file are stored: their table, which columns form the key, and how a batch of them is
+ * Describes how the records of each kind of file are stored: their table, the columns of the key, and how a batch is
  * sent. `ingest.ts` works from these alone, the same for every kind.
  */
 export interface Dataset {

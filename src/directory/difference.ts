@@ -4,7 +4,7 @@ import type { Dataset } from "./datasets.ts"
 import type { Unread } from "./files/reader.ts"
 
 /**
- * What a staged file changes in the stored records, computed by the database: `compare` counts the changes, `apply`
+ * Computes a staged file's changes of the stored records, in the database: `compare` counts the changes, `apply`
  * makes them and touches no other row. Both run in the transaction of the staging table. Needs `SqlClient`.
  */
 export interface Difference {
@@ -13,7 +13,7 @@ export interface Difference {
   readonly removed: number
 }
 
-/** What a file may remove. */
+/** The removals that a file may make. */
 export interface Scope {
   /** The area codes that the file covers; null when it covers all records of its kind. */
   readonly areaCodes: ReadonlyArray<string> | null
@@ -81,7 +81,7 @@ export const compare = Effect.fnUntraced(function* (
   }
 })
 
-/** What the file would remove, for the rules in `admission.ts` to judge. */
+/** The file's removals, for the rules in `admission.ts` to judge. */
 export interface Removals {
   /** Records of the file's kind that are stored. */
   readonly stored: number

@@ -4,9 +4,10 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type DirectoryIndex, emptyIndex } from "./DirectoryIndex.ts"
 
 /**
- * The index as bytes in the database, beside the records that it is made of: a start reads them in a tenth of the time that
- * the database takes to group a quarter of a million records. A node that has built an index of a generation stores it; the
- * image of another generation, or of a program that builds other indexes, counts as none. Needs `SqlClient`.
+ * The index as bytes in the database, beside the records that it is made of: a start reads them in a tenth of the time
+ * that the database takes to group a quarter of a million records. A node that has built an index of a generation
+ * stores it; the image of another generation, or of a program that builds other indexes, counts as none. Needs
+ * `SqlClient`.
  */
 
 /** Raised when an index of the same shape is built by other rules (`derivation.ts`, `IndexBuilder.ts`). */
@@ -15,7 +16,7 @@ const derivation = 1
 /** Records from which on an image is worth its place. */
 export const minimumImageRecords = 10_000
 
-/** Names and kinds of everything in an index, so that an index of another shape is told from this one. */
+/** Names and kinds of everything in an index, so that an index of another shape is recognized. */
 const shapeOf = (value: unknown): string => {
   if (ArrayBuffer.isView(value) || Array.isArray(value) || value === null) return value?.constructor.name ?? "null"
   if (typeof value !== "object") return typeof value

@@ -33,7 +33,10 @@ export const IngestionProgress = Schema.TaggedStruct("Progress", {
 }).annotate({ identifier: "IngestionProgress" })
 export type IngestionProgress = typeof IngestionProgress.Type
 
-/** A file that was taken. Added, changed and removed count records; all 0 when the file holds what is stored. See {@link Ingestions}. */
+/**
+ * A file that was taken. Added, changed and removed count records; all 0 when the file holds what is stored. See
+ * {@link Ingestions}.
+ */
 export const IngestionSummary = Schema.TaggedStruct("Ingested", {
   source: Schema.String,
   kind: DatasetKind,
@@ -64,7 +67,10 @@ export const IngestionSummary = Schema.TaggedStruct("Ingested", {
 }).annotate({ identifier: "IngestionSummary" })
 export type IngestionSummary = typeof IngestionSummary.Type
 
-/** A file of one country has codes that are stored as the other country's, so one of the two files is wrong. See {@link Ingestions}. */
+/**
+ * A file of one country has codes that are stored as the other country's, so one of the two files is wrong. See
+ * {@link Ingestions}.
+ */
 export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("ConflictingCodes", {
   source: Schema.String,
   kind: DatasetKind,
@@ -79,7 +85,10 @@ export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("Co
 export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseFull", "DatabaseRefused", "WorkerEnded"] as const
 export type StopReason = (typeof stopReasons)[number]
 
-/** The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. See {@link Ingestions}. */
+/**
+ * The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. See
+ * {@link Ingestions}.
+ */
 export class IngestionStopped extends Schema.TaggedError<IngestionStopped>()("IngestionStopped", {
   source: Schema.String,
   reason: Schema.Literals(stopReasons),

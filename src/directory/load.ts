@@ -12,7 +12,10 @@ import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeS
  * process makes little garbage, and it never blocks its event loop for more than a few milliseconds. Needs `SqlClient`.
  */
 
-/** What is known about the stored records without reading them. Times are ISO 8601 in UTC, null before the first. See {@link Directory}. */
+/**
+ * The facts about the stored records that need no read of them. Times are ISO 8601 in UTC, null before the first. See
+ * {@link Directory}.
+ */
 export interface DirectoryState {
   /** Raised by every change of the records. */
   readonly generation: number

@@ -25,7 +25,10 @@ export interface PageQuery {
   readonly offset?: number | undefined
 }
 
-/** Filters of the carrier list. They combine, and ignore case; a value that occurs nowhere gives an empty list. See {@link Directory}. */
+/**
+ * Filters of the carrier list. They combine, and ignore case; a value that occurs nowhere gives an empty list. See
+ * {@link Directory}.
+ */
 export interface CarrierQuery extends PageQuery {
   readonly country?: string | undefined
   readonly state?: string | undefined
@@ -44,7 +47,10 @@ export interface IngestionTimes {
   readonly CNAC: string | null
 }
 
-/** The directory has no such carrier, area code or exchange. Its message names what was asked for. See {@link Directory}. */
+/**
+ * The directory has no such carrier, area code or exchange. Its message names what was asked for. See
+ * {@link Directory}.
+ */
 export class EntryNotFound extends Data.TaggedError("EntryNotFound")<{
   readonly resource: "carrier" | "areaCode" | "exchange"
   readonly message: string

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
 
 /**
- * What the number directory answers, field by field (docs/directory.md, 3), as schemas that the HTTP group, its
- * documentation and the typed client share. A field is null when the published files have no value for it
+ * Defines the answers of the number directory, field by field (docs/directory.md, 3), as schemas that the HTTP group,
+ * its documentation and the typed client share. A field is null when the published files have no value for it
  * (docs/directory.md, 1.2 and 2).
  */
 

@@ -95,7 +95,10 @@ const writeConfiguration = Effect.fnUntraced(function* (
   return file
 })
 
-/** The block that nats.conf describes under "Accounts", with the platform's user and the one that may publish signals and nothing else. */
+/**
+ * The block that nats.conf describes under "Accounts", with the platform's user and the one that may publish signals
+ * and nothing else.
+ */
 const accounts = (password: Redacted.Redacted<string>, publisher: Redacted.Redacted<string>): string => `accounts {
   SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["${natsAccount}"] }] }
   ${natsAccount} {

@@ -45,7 +45,7 @@ const serverName = "sluice"
 
 /**
  * Fast shutdown rolls transactions back and writes a checkpoint. If that takes too long, immediate shutdown ends every
- * process at once and the next start recovers from the log, with nothing committed lost.
+ * process immediately and the next start recovers from the log, with nothing committed lost.
  */
 const stopSignals = [
   { signal: "SIGINT", waitMillis: 5_000 },

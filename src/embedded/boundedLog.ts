@@ -39,7 +39,7 @@ export const logSize = (file: string): Effect.Effect<number> =>
 /** Most bytes of a log that are read to explain a failure. */
 const logExcerptBytes = 64 * 1024
 
-/** What was written since the log had that size; only its end if it is long. */
+/** The text written since the log had that size; only its end if it is long. */
 export const logSince = (file: string, size: number): Effect.Effect<string> =>
   Effect.promise(async () => {
     try {

@@ -9,7 +9,7 @@ import { access, constants } from "node:fs/promises"
 import { Deferred, Effect, type Scope } from "effect"
 import { reasonOf } from "./errors.ts"
 
-/** What to run and how to end it. */
+/** The program to run, and the way to end it. */
 export interface ServerCommand {
   readonly program: string
   readonly args: ReadonlyArray<string>

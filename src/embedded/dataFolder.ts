@@ -33,7 +33,7 @@ const FolderFile = Schema.Struct({ format: Schema.Int, id: Schema.NonEmptyString
 
 const HolderFile = Schema.Struct({ pid: Schema.Int, purpose: Schema.String })
 
-/** Where a running platform is found, written by it for the commands (`run.json`, mode 0600). */
+/** The address of a running platform, written by it for the commands (`run.json`, mode 0600). */
 export const RunningPlatform = Schema.Struct({
   pid: Schema.Int,
   /** Identifies the process together with the pid, since a later process may get the same number. */
@@ -59,7 +59,9 @@ export interface DataFolder {
    */
   readonly token: string
   readonly file: (...segments: ReadonlyArray<string>) => string
-  /** A random text of `bytes` in base64url that is made once and kept in `secrets/<name>`, readable by the owner only. */
+  /**
+   * A random text of `bytes` in base64url that is made once and kept in `secrets/<name>`, readable by the owner only.
+   */
   readonly secret: (name: string, bytes?: number) => Effect.Effect<Redacted.Redacted<string>, DataFolderUnusable>
   /** Tells commands where this platform is, until the scope closes. Only the holder of the lock may call it. */
   readonly publish: (
@@ -68,7 +70,7 @@ export interface DataFolder {
   /** The platform that runs on this folder now. Leftovers of a killed one do not count. */
   readonly running: Effect.Effect<Option.Option<RunningPlatform>, DataFolderUnusable>
   /**
-   * Takes the folder for this process until the scope closes. `purpose` is what others are told, such as
+   * Takes the folder for this process until the scope closes. `purpose` is shown to others, such as
    * `sluice serve`; a command may wait for another to end, `waitMillis` at most (default: not at all).
    *
    * The kernel holds the lock on an open file (see `fileLock.ts`). It ends with its process, however that ends, so
@@ -139,7 +141,7 @@ export const openDataFolder = Effect.fnUntraced(function* (
   }
 })
 
-/** Who holds the folder, as far as its holder has introduced itself. */
+/** The holder of the folder, as far as it has introduced itself. */
 const holderOf = ({ file }: Place) =>
   Effect.map(
     Effect.promise(() => readFile(file("holder.json"), "utf8").catch(() => "")),

@@ -76,7 +76,10 @@ export class ServerStartFailed extends Data.TaggedError("ServerStartFailed")<{
 
 export type ServerName = "PostgreSQL" | "NATS"
 
-/** Why servers could not be started: the data folder, a program that is missing, or a start that failed. See {@link Embedded.layer}. */
+/**
+ * Why servers could not be started: the data folder, a program that is missing, or a start that failed. See
+ * {@link Embedded.layer}.
+ */
 export type EmbeddedError = DataFolderError | BinaryUnavailable | ServerStartFailed
 
 /** The text of an unknown cause, for a message: a system error's own sentence without its stack. */

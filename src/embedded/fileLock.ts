@@ -46,7 +46,7 @@ const lock = (file: string): Disposable => {
   return { [Symbol.dispose]: () => database.close() }
 }
 
-/** Takes the lock until the scope closes; fails at once if it is taken. */
+/** Takes the lock until the scope closes; fails immediately if it is taken. */
 export const holdFile = (file: string): Effect.Effect<void, FileHeld | FileNotLockable, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.try({

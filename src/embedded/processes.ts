@@ -47,7 +47,7 @@ const lookLinux = async (pid: number): Promise<ProcessInfo | undefined> => {
       readFile(`/proc/${pid}/stat`, "latin1"),
       readFile(`/proc/${pid}/cmdline`, "utf8")
     ])
-    // The second field is the program's name in parentheses, in which anything may stand.
+    // The second field is the program's name in parentheses, which may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     const state = fields[0]
     const ticks = fields[19]

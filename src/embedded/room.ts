@@ -9,13 +9,13 @@ import { DataFolderFull } from "./errors.ts"
 
 const mebibyte = 1024 * 1024
 
-/** What a first start writes: the cluster, its log and the bundled data. */
+/** The bytes that a first start writes: the cluster, its log and the bundled data. */
 export const firstStartBytes = 256 * mebibyte
 
-/** What every later start writes at least, and below which a disk counts as full. */
+/** The least bytes that a later start writes; a disk with less room counts as full. */
 export const laterStartBytes = 16 * mebibyte
 
-/** Bytes free to this user; undefined where it cannot be told. */
+/** Bytes free to this user; undefined if unknown. */
 const freeBytes = (folder: string): Effect.Effect<number | undefined> =>
   Effect.promise(() =>
     statfs(folder).then(

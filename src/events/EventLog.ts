@@ -14,7 +14,7 @@ import { type Event, EventId, eventRetentionMillis } from "./event.ts"
 import { type EventPattern, matchesAny } from "./patterns.ts"
 import { eventsTable } from "./table.ts"
 
-/** Events that a follower reads at once. */
+/** Events of one read of a follower. */
 const followPage = 100
 
 /**
@@ -47,7 +47,7 @@ export interface EventPosition {
   readonly index: number
 }
 
-/** What a follower gets. */
+/** An item for a follower. */
 export type Followed =
   | {
       readonly _tag: "Event"
@@ -59,7 +59,7 @@ export type Followed =
   /** Nothing has happened for a while; it shows the reader that the stream lives. */
   | { readonly _tag: "Idle" }
 
-/** Who reads: a live key sees every event, a test key those that are not live. */
+/** The reader: a live key sees every event, a test key those that are not live. */
 export interface EventReader {
   readonly organizationId: string
   readonly mode: "live" | "test"
@@ -76,7 +76,10 @@ export interface EventRate {
 /** How far back rates go. */
 export const ratesMillis = 60 * 60_000
 
-/** Most events that rates are counted from, so that a busy organization's overview costs the database no more than another list: the newest. */
+/**
+ * Most events that rates are counted from, so that a busy organization's overview costs the database no more than
+ * another list: the newest.
+ */
 export const maximumRated = 100_000
 
 export interface ListOptions extends EventReader {
@@ -122,7 +125,7 @@ export class EventLog extends Context.Service<
     ) => Effect.Effect<EventPosition | undefined, SqlError.SqlError>
     /** How many events there were in each minute of the last hour, those of minutes without one left out; in order. */
     readonly rates: (reader: EventReader) => Effect.Effect<ReadonlyArray<EventRate>, SqlError.SqlError>
-    /** The log's end: later events stand behind this place. */
+    /** The log's end: later events are after this place. */
     readonly end: (organizationId: string) => Effect.Effect<EventPosition, SqlError.SqlError>
     /**
      * Streams the organization's events behind a place, in order, then new ones as they come. It reads on only when the

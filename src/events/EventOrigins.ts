@@ -40,8 +40,8 @@ export class EventOrigins extends Context.Service<
   EventOrigins,
   {
     /**
-     * The place of an event, and the records of its frame that are the reader's: a live key sees all of its organization's, a test key those of the actor that caused the
-     * event. Undefined when the reader has no such event.
+     * The place of an event, and the records of its frame that are the reader's: a live key sees all of its
+     * organization's, a test key those of the actor that caused the event. Undefined when the reader has no such event.
      */
     readonly of: (reader: EventReader, eventId: string) => Effect.Effect<EventOrigin | undefined, SqlError.SqlError>
   }

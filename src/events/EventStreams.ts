@@ -5,15 +5,15 @@
 import { Context, Data, Deferred, Effect, Layer, type Scope } from "effect"
 import { makeRefusingBulkhead } from "../common/Bulkhead.ts"
 
-/** Streams of one organization on one node at once. */
+/** Most concurrent streams of one organization on one node. */
 export const maximumStreamsPerOrganization = 20
 
-/** Streams of one node at once; each reads from the database when something happens. */
+/** Most concurrent streams of one node; each reads from the database when something happens. */
 export const maximumStreams = 2_000
 
 /** The bound of open streams is reached. */
 export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
-  /** Whose bound is reached. */
+  /** The owner of the reached bound. */
   readonly of: "organization" | "node"
 }> {}
 

@@ -19,7 +19,7 @@ const maximumNamed = 1_000
 /** Pause between two notifications, in which further organizations gather. */
 const pauseMillis = 20
 
-/** Who waits for the events of one organization. */
+/** The waiters for the events of one organization. */
 export interface EventWaiter {
   /** Answers true once events may have been appended since the last call, or false after the timeout. */
   readonly wait: (timeoutMillis: number) => Effect.Effect<boolean>

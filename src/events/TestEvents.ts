@@ -14,13 +14,19 @@ import { testEventsKind } from "./event.ts"
 /** The types of which there are examples, in the catalogue's order. */
 export const exampleTypes = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
 
-/** The payload of an event for an endpoint, or for all that subscribe to it where none is named: a test says which it is for. */
+/**
+ * The payload of an event for an endpoint, or for all that subscribe to it where none is named: a test says which it is
+ * for.
+ */
 const exampleOf = (type: CataloguedType, endpointId: string): object =>
   type === "platform.test" && endpointId !== ""
     ? { ...catalogue[type].example, endpoint_id: endpointId }
     : catalogue[type].example
 
-/** One per organization, and one per endpoint that an event is for alone, by its id; its decisions carry an event and no fact. */
+/**
+ * One per organization, and one per endpoint that an event is for alone, by its id; its decisions carry an event and no
+ * fact.
+ */
 export const TestEventsActor = Actor.makeStateless({
   kind: testEventsKind,
   command: Schema.Struct({ type: Schema.Literals(exampleTypes) }),
@@ -36,7 +42,9 @@ export class TestEventNotStored extends Data.TaggedError("TestEventNotStored")<{
 export class TestEvents extends Context.Service<
   TestEvents,
   {
-    /** Emits the example of a type, for one endpoint alone where one is named; answers its payload once it is stored. */
+    /**
+     * Emits the example of a type, for one endpoint alone where one is named; answers its payload once it is stored.
+     */
     readonly trigger: (
       organizationId: string,
       type: CataloguedType,

@@ -9,7 +9,7 @@ import type { EventService } from "./event.ts"
 
 interface CatalogueEntry<Data> {
   readonly service: EventService
-  /** What causes the event. */
+  /** The cause of the event. */
   readonly description: string
   /** The payload; all of it is JSON. */
   readonly data: Schema.ConstraintCodec<Data, unknown>
@@ -69,7 +69,7 @@ const emailExample = {
   subject: "Welcome"
 }
 
-/** What a server said, or what went wrong before one was asked. */
+/** The answer of a server, or the fault before one was asked. */
 const troubleFields = {
   code: Schema.NullOr(Schema.String).annotate({
     description: "Status code of the server that refused, such as 4.3.2; null without one"
@@ -341,7 +341,10 @@ const checks = new Map(
   ])
 )
 
-/** The payload of a catalogued type, fields in the catalogue's order. Throws a `SchemaError` on anything else, unknown fields included. */
+/**
+ * The payload of a catalogued type, fields in the catalogue's order. Throws a `SchemaError` on anything else, unknown
+ * fields included.
+ */
 export const checkData = <Type extends CataloguedType>(type: Type, data: unknown): DataOf<Type> =>
   checks.get(type)!(data) as DataOf<Type>
 

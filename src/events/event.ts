@@ -9,10 +9,13 @@ import type { EventRecord } from "../engine/records.ts"
 export const eventServices = ["send", "telco", "talk", "voip", "transcribe", "platform"] as const
 export type EventService = (typeof eventServices)[number]
 
-/** The kind of the actor that emits an operator's test events: they go to endpoints of both modes, or to the one that is the actor's key. */
+/**
+ * The kind of the actor that emits an operator's test events: they go to endpoints of both modes, or to the one that is
+ * the actor's key.
+ */
 export const testEventsKind = "test-events"
 
-/** What `eventId` begins with; a UUID follows. */
+/** The prefix of `eventId`; a UUID follows. */
 export const eventIdPrefix = "evt_"
 
 /** How long events are kept in the event log, and how far back a replay reaches (docs/platform.md, 5.4). */
@@ -63,7 +66,7 @@ export const eventOf = (record: Pick<EventRecord, "id" | "now" | "event">): Even
  * import { createHash } from "node:crypto"
  * import { encodeEvent, type Event } from "sluice/webhook"
  *
- * // The same bytes for the same event, whoever writes them.
+ * // The same bytes for the same event, on every node.
  * export const fingerprint = (event: Event) => createHash("sha256").update(encodeEvent(event)).digest("hex")
  * ```
  */

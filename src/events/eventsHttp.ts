@@ -72,7 +72,7 @@ const isStillValid = (authentication: Authentication["Service"], key: string, it
         })
   })
 
-/** What tells of events and their types, beside the events themselves. */
+/** Answers about events and their types, beside the events themselves. */
 const describing = (log: EventLog["Service"], origins: EventOrigins["Service"]) => ({
   types: ({ query }: { readonly query: { readonly pattern?: ReadonlyArray<string> | undefined } }) =>
     Effect.gen(function* () {
@@ -176,7 +176,7 @@ export const layerEvents = HttpApiBuilder.group(
             .pipe(
               Stream.takeWhileEffect((item) => isStillValid(authentication, key, item)),
               Stream.map(written),
-              // Sent at once, so that the reader knows that it is connected.
+              // Sent immediately, so that the reader knows that it is connected.
               (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),
               Stream.interruptWhen(streams.stopping),
               Stream.encodeText

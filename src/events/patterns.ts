@@ -5,7 +5,7 @@
  * - `x.*` matches every type that begins with `x.`, and all events of the service `x` if there is one: `platform.*` covers
  *   `subscription.created`, which the platform emits.
  * - `x.y.*`, or longer, matches every type that begins with `x.y.`, whatever its service.
- * - Anything else is an exact type. `*` stands alone or is the last segment; the first segment is a service or that of a known type.
+ * - Anything else is an exact type. `*` is the whole pattern or its last segment; the first segment is a service or that of a known type.
  *
  * A list of patterns matches what one of them matches. Matching is by case; patterns are lower case like types.
  */
@@ -19,7 +19,9 @@ export const maximumPatterns = 50
 /** The longest part of a refused pattern that its message quotes, in characters. */
 const maximumQuotedLength = 64
 
-/** A text that is no pattern, or a list without patterns. The message quotes it. Terminal. See {@link parsePatterns}. */
+/**
+ * A text that is no pattern, or a list without patterns. The message quotes it. Terminal. See {@link parsePatterns}.
+ */
 export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("InvalidPattern", {
   reason: Schema.Literals([
     /** Not an array of texts, or one without an element. */

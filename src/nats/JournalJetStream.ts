@@ -131,7 +131,7 @@ const publishing =
     )
   }
 
-/** What the stream's leader says. */
+/** The answers of the stream's leader. */
 interface Leader {
   readonly frameAt: Log["frameAt"]
   readonly state: Log["state"]

@@ -23,7 +23,9 @@ export interface MessageStreamOptions {
   /** Put before the names, for several deployments on one account. */
   readonly namespace?: string | undefined
   readonly replicas?: 1 | 3 | 5 | undefined
-  /** The bound of a new stream, which the server sets aside: less, by halves, where its store has no room for so much. */
+  /**
+   * The bound of a new stream, which the server sets aside: less, by halves, where its store has no room for so much.
+   */
   readonly maximumBytes: number
   /** The smallest bound that is tried. */
   readonly leastBytes: number
@@ -152,7 +154,7 @@ export const make = (client: Client, options: MessageStreamOptions): Effect.Effe
       )
       const answer = answerOf(message)
       if (answer._tag === "Acked") return answer.sequence
-      // A stream that was removed by hand has to be made anew.
+      // A stream that was removed by hand has to be created again.
       isOpen = false
       return yield* new MessagesUnavailable({
         message: `the stream ${stream} has not stored a message: ${answer._tag === "Refused" ? answer.message : answer._tag}`,

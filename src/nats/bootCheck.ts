@@ -12,7 +12,7 @@ import { isOldNats } from "./version.ts"
 export const neededPayloadBytes = 576 * 1024
 
 /**
- * What is known of when a server syncs: `always` before it acknowledges, `interval` some time after, `unknown` where it
+ * The known sync policy of a server: `always` before it acknowledges, `interval` some time after, `unknown` where it
  * does not let us see. A server shows this in its JetStream status, which belongs to the system account. nats.conf
  * shows how to export that to the platform's account, and the embedded server does so.
  */

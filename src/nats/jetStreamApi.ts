@@ -80,7 +80,7 @@ export interface StreamConfig {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** What the account uses and may use, in bytes; -1 for no limit of its own. */
+/** The account's usage and limits, in bytes; -1 for no limit of its own. */
 export interface AccountInfo {
   readonly reserved_storage?: number
   readonly storage: number
@@ -98,7 +98,7 @@ export interface StreamInfo {
   readonly config: StreamConfig
   readonly created: string
   readonly state: StreamState
-  /** Of a stream of clustered servers: who leads it, and the other copies. */
+  /** For a stream of clustered servers: its leader, and the other copies. */
   readonly cluster?: {
     readonly leader?: string
     readonly replicas?: ReadonlyArray<{ readonly name: string; readonly current: boolean; readonly offline?: boolean }>

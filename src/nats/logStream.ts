@@ -14,10 +14,12 @@ import {
 } from "./jetStreamApi.ts"
 import type { RequestFailed } from "./requests.ts"
 
-/** Bytes after which a new log takes no more frames, unless told otherwise: 4 GiB, less where the store has no room for so many (`logSurvey.ts`). */
+/**
+ * Bytes after which a new log takes no more frames: by default 4 GiB, less if the store has less room (`logSurvey.ts`).
+ */
 export const defaultMaximumBytes = 4 * 1024 * 1024 * 1024
 
-/** What an operator, or a programmer, changes. */
+/** The options of an operator, or a programmer. */
 export interface SettingNames {
   readonly maximumBytes: string
   readonly partitions: string
@@ -28,15 +30,23 @@ export const platformNames: SettingNames = { maximumBytes: "SLUICE_LOG_MAX_BYTES
 export interface LogStreamOptions {
   /** Copies of each log: 1 on one machine (the default), 3 in a cluster. */
   readonly replicas?: 1 | 3 | 5 | undefined
-  /** The bound of one log in bytes; the server sets aside as much for each. Raising it takes effect at the next start; without it logs stay as they are. */
+  /**
+   * The bound of one log in bytes; the server sets aside as much for each. Raising it takes effect at the next start;
+   * without it logs stay as they are.
+   */
   readonly maximumBytes?: number | undefined
   /** The bound of a log that has yet to be made, when `maximumBytes` is absent. */
   readonly newBytes?: number | undefined
   /** A stream that is not there is not made: frames of it were seen. */
   readonly mustExist?: boolean | undefined
-  /** How messages name the settings of `maximumBytes` and of the number of partitions; those of the platform unless told otherwise. */
+  /**
+   * How messages name the settings of `maximumBytes` and of the number of partitions; by default those of the platform.
+   */
   readonly words?: SettingNames | undefined
-  /** Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments on one account. */
+  /**
+   * Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments
+   * on one account.
+   */
   readonly namespace?: string | undefined
 }
 
@@ -122,7 +132,10 @@ export const openLogStream = Effect.fnUntraced(function* (
 const missingLog = (partition: number, stream: string): string =>
   `partition ${partition}: this NATS has no stream ${stream}, of which the database has seen frames. None was made. Look whether it is the right server and namespace (NATS_URL, SLUICE_LOG_NAMESPACE), and bring the stream's storage back`
 
-/** Gives a stream without an id to the deployment. The server has no compare-and-set for this, so the result is read back. */
+/**
+ * Gives a stream without an id to the deployment. The server has no compare-and-set for this, so the result is read
+ * back.
+ */
 export const adoptLogStream = Effect.fnUntraced(function* (
   api: JetStreamApi,
   partition: number,
@@ -168,7 +181,9 @@ const fitted = Effect.fnUntraced(function* (
 
 const edit = (name: string, flag: string): string => `change it with: nats stream edit ${name} ${flag}`
 
-/** What makes a stream unfit for a log, as the end of a sentence that says what to do; undefined when nothing does. */
+/**
+ * The reason why a stream is unfit for a log, as the end of a sentence that says what to do; undefined if it is fit.
+ */
 export const weaknessOf = (found: StreamConfig, wanted: StreamConfig): string | undefined => {
   const { name } = wanted
   const onlyNew = "this cannot be changed on an existing stream, so move it away and restore the log from a backup"

@@ -9,13 +9,16 @@ import { errorCodes, type JetStreamApi, type StreamInfo } from "./jetStreamApi.t
 import { defaultMaximumBytes, deploymentOf, type LogStreamOptions, platformNames, streamNameOf } from "./logStream.ts"
 import type { Requests } from "./requests.ts"
 
-/** Streams that are asked about at once. */
+/** Most concurrent queries about streams. */
 const concurrentLooks = 16
 
 /** The smallest useful log, 16 MiB. A smaller one would be full between two checkpoints. */
 const leastBytes = 16 * 1024 * 1024
 
-/** The largest part of the store's room that new logs of the default size take. The rest is left for signals and later needs. */
+/**
+ * The largest part of the store's room that new logs of the default size take. The rest is left for signals and later
+ * needs.
+ */
 const shareOfRoom = 0.9
 
 /** New logs of the default size are a multiple of this: 1 MiB. */
@@ -34,7 +37,7 @@ const Status = Schema.fromJsonString(
   })
 )
 
-/** What a survey has found. */
+/** The result of a survey. */
 export interface LogSurvey {
   readonly logs: ReadonlyArray<LogFound>
   /** The bound of the logs that have yet to be made; undefined where it is given. */

@@ -240,8 +240,9 @@ class Reader implements OrderedReader {
 }
 
 /**
- * Where a delivered message stands: its reply subject is `$JS.ACK.<stream>.<consumer>.<times>.<sequence>.<delivered>.<time>.<pending>`,
- * or the same with domain and account before the stream.
+ * Reads the place of a delivered message: its reply subject is
+ * `$JS.ACK.<stream>.<consumer>.<times>.<sequence>.<delivered>.<time>.<pending>`, or the same with domain and account
+ * before the stream.
  */
 export const placeOf = (
   reply: string

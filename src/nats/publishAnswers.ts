@@ -16,7 +16,7 @@ interface Acknowledgement {
 const full = new Set<number>([errorCodes.storageExceeded, errorCodes.insufficientResources])
 const withoutLeader = new Set<number>([errorCodes.clusterNotAvailable, errorCodes.clusterNotLeader])
 
-/** What the server said to a publish. */
+/** The server's answer to a publish. */
 export const answerOf = (message: Pick<Msg, "json">): PublishAnswer => {
   let answer: Acknowledgement
   try {

@@ -12,12 +12,15 @@ import * as Requests from "./requests.ts"
 /** The fewest servers that keep a stream through the loss of one. */
 export const clusterReplicas = 3
 
-/** What became of a stream. */
+/** The result for a stream. */
 export interface RaisedStream {
   readonly stream: string
   readonly from: number
   readonly to: number
-  /** Whether every copy holds what the leader does. Until then the loss of the leader's server can be the loss of the stream. */
+  /**
+   * Whether every copy holds what the leader does. Until then the loss of the leader's server can be the loss of the
+   * stream.
+   */
   readonly isComplete: boolean
 }
 
@@ -28,7 +31,7 @@ const pauseMillis = 500
 /** How often a stream that is being copied is looked at: for half an hour, at the pause above. */
 const maximumLooks = 3_600
 
-/** Whether so many copies hold what the leader does. */
+/** Whether that number of copies is up to date with the leader. */
 const isComplete = ({ cluster }: Api.StreamInfo, replicas: number): boolean =>
   (cluster?.replicas ?? []).filter(({ current, offline }) => current && offline !== true).length >= replicas - 1
 
@@ -39,8 +42,8 @@ const streamsOf = (partitions: number, namespace: string | undefined): ReadonlyA
 ]
 
 /**
- * Gives every stream that has fewer copies this many, and waits until they are complete; streams that are not there are passed over. Answers what was
- * changed, and what was begun before and is not complete yet.
+ * Gives every stream that has fewer copies this many, and waits until they are complete; streams that are not there are
+ * passed over. Answers what was changed, and what was begun before and is not complete yet.
  */
 export const raiseReplicas = (
   client: Client,

@@ -43,7 +43,7 @@ export interface RequestOptions {
   readonly headers?: MsgHdrs | undefined
   /** Whether to take an answer; others are ignored. By default the first is taken. */
   readonly accept?: ((message: Msg) => boolean) | undefined
-  /** Without a connection: fail at once with `not-sent`, or wait for one within the timeout. */
+  /** Without a connection: fail immediately with `not-sent`, or wait for one within the timeout. */
   readonly whenDisconnected: "fail" | "wait"
 }
 

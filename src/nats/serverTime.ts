@@ -5,7 +5,10 @@ import { streamNameOf } from "./logStream.ts"
 
 const timeoutMillis = 1_000
 
-/** In milliseconds since the Unix epoch; undefined where the first log is not there yet, and where the server does not answer. */
+/**
+ * In milliseconds since the Unix epoch; undefined where the first log is not there yet, and where the server does not
+ * answer.
+ */
 export const serverTime = (client: Client, namespace: string | undefined): Effect.Effect<number | undefined> =>
   Effect.tryPromise(async () => {
     const answer = await client.request(`$JS.API.STREAM.INFO.${streamNameOf(0, namespace)}`, "", {

@@ -57,7 +57,7 @@ const newestOf = (sql: SqlClient.SqlClient, partition: number) =>
     ([row]) => row!.newest
   )
 
-/** What belongs to the deployment rather than to a partition. */
+/** The data of the deployment rather than of a partition. */
 const deploymentOf = (sql: SqlClient.SqlClient): Pick<Service, "fixPartitions" | "deployment"> => ({
   fixPartitions: Effect.fn("Checkpoints.fixPartitions")((count) =>
     inTransaction(
@@ -144,7 +144,7 @@ const saving = (sql: SqlClient.SqlClient): Service["save"] => {
 }
 
 /**
- * Each of these statements is planned anew, for the table as large as it is now. A plan that a session has kept from
+ * Each of these statements is planned again, for the table as large as it is now. A plan that a session has kept from
  * when there were a few actors reads all of them for every one that is looked up, until PostgreSQL next analyzes the
  * table.
  */
@@ -245,9 +245,9 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "key
 }
 
 /**
- * The removals. Those that look for actors' rows by sequence say that it is above 0, as every sequence is: the index that
- * they use holds only such rows, so that no other statement can be planned with it (`migrations.ts`). It leaves out the
- * rows that expire, which nothing else removes.
+ * The removals. The searches for actors' rows by sequence state that it is above 0, as every sequence is: the index
+ * that they use holds only such rows, so that no other statement can be planned with it (`migrations.ts`). It leaves
+ * out the rows that expire, which nothing else removes.
  */
 const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | "discardAbove"> => {
   const patiently = <A, E>(body: Effect.Effect<A, E>) =>

@@ -75,7 +75,7 @@ const cursorOf = (sql: SqlClient.SqlClient, partition: number, reactor: string) 
     ([row]): Cursor => row ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
   )
 
-/** Where the cursors are, and moves that no batch makes. */
+/** Reads cursors, and moves them outside of batches. */
 const positions = (sql: SqlClient.SqlClient): Pick<Service, "list" | "read" | "forget" | "reset"> => ({
   list: Effect.fn("Cursors.list")((partition) =>
     own(
@@ -236,7 +236,7 @@ const parking = (sql: SqlClient.SqlClient): Pick<Service, "park" | "parkedAmong"
   }
 }
 
-/** What is parked, for the reactor's start and for people. */
+/** Reads parked records, for the reactor's start and for people. */
 const parkedRecords = (sql: SqlClient.SqlClient): Pick<Service, "parkedOrganizations" | "parkedCount" | "parked"> => ({
   parkedOrganizations: Effect.fn("Cursors.parkedOrganizations")((partition, reactor, page) =>
     own(

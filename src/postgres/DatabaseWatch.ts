@@ -16,7 +16,10 @@ const answerMillis = 1_500
 export const defaultKeyGraceMillis = 10 * 60_000
 
 export interface DatabaseWatchOptions {
-  /** How long PostgreSQL may be away before nothing is answered on its behalf any more; default: {@link defaultKeyGraceMillis}. */
+  /**
+   * How long PostgreSQL may be away before nothing is answered on its behalf any more; default:
+   * {@link defaultKeyGraceMillis}.
+   */
   readonly graceMillis?: number | undefined
 }
 
@@ -34,7 +37,10 @@ export class DatabaseWatch extends Context.Service<
     Layer.effect(DatabaseWatch, make(graceMillis))
 }
 
-/** Lets the event loop take in what has arrived: after a stall a deadline is over before the answer that is there was read. */
+/**
+ * Lets the event loop take in what has arrived: after a stall a deadline is over before the answer that is there was
+ * read.
+ */
 const turnOfTheLoop = Effect.callback<void>((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))
 })

@@ -211,7 +211,7 @@ const gone: Effect.Effect<never, SqlError.SqlError> = Effect.suspend(() =>
   Effect.fail(connectionError("The transaction's connection was lost or given up", "execute"))
 )
 
-/** Waiting would never end when the stream's own consumer asks, so this fails at once. */
+/** Waiting would never end when the stream's own consumer asks, so this fails immediately. */
 const busy: Effect.Effect<never, SqlError.SqlError> = Effect.suspend(() =>
   Effect.fail(
     refusedStatement("A stream is open on this transaction's connection: end it before the next statement", "execute")

@@ -37,7 +37,7 @@ export const defaultWatch: Watch = { intervalMillis: 500, timeoutMillis: 1_000 }
 const firstReconnectMillis = 50
 const lastReconnectMillis = 2_000
 
-/** What a listener receives. */
+/** A message to a listener. */
 export type Notification = Data.TaggedEnum<{
   /**
    * Comes first, once listening is in force, and again whenever notifications may have been missed. Read everything
@@ -90,7 +90,7 @@ interface Live {
   readonly channels: Map<string, Scope.Closeable>
 }
 
-/** Who listens to what, and the session on which it is in force. */
+/** The listeners by channel, and the session of the open channels. */
 interface Switchboard {
   readonly listeners: Map<string, Set<Listener>>
   readonly connected: SubscriptionRef.SubscriptionRef<boolean>
@@ -169,7 +169,7 @@ const keepConnected = Effect.fnUntraced(function* (board: Switchboard, options: 
   }
 })
 
-/** Puts the channel in force for one more listener, at once or with the next connection. */
+/** Opens the channel for one more listener, immediately or with the next connection. */
 const join = (board: Switchboard, channel: string, listener: Listener) =>
   board.turn.withPermit(
     Effect.gen(function* () {

@@ -50,7 +50,7 @@ export interface PgClient extends SqlClient.SqlClient {
    * `pg_stat_activity`.
    */
   readonly session: (purpose: string) => Effect.Effect<Session.PgSession, SqlError.SqlError, Scope.Scope>
-  /** What the client connects to. */
+  /** The target of the connection. */
   readonly target: PgTarget
 }
 

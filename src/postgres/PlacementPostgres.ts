@@ -24,7 +24,7 @@ const regainMillis = 1_000
 
 export interface PlacementOptions {
   readonly lock?: string | undefined
-  /** What is done when the lock is held, before any partition begins. */
+  /** Runs when the lock is held, before any partition begins. */
   readonly whenHeld?: Effect.Effect<void, PlacementRefused | PlacementUnavailable>
   /** The level of formats in force from then on; every one where it is left out. */
   readonly level?: () => number

@@ -220,7 +220,7 @@ const removing = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "expi
   }
 }
 
-/** What an operator sees and does. */
+/** The views and acts of an operator. */
 const operating = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "parked" | "unpark" | "backlog"> => {
   const table = tableOf(sql, name)
   return {

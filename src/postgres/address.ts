@@ -36,7 +36,7 @@ export interface PgAddress {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The parameters of an address, and the variables that stand for them. */
+/** The parameters of an address, and the variables that replace them. */
 const variables = {
   host: "PGHOST",
   port: "PGPORT",

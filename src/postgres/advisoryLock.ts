@@ -17,7 +17,9 @@ import { type PgSession, type Watch, watch } from "./session.ts"
  */
 export const defaultWatch: Watch = { intervalMillis: 2_000, timeoutMillis: 5_000 }
 
-/** The server probes a silent holder after 6 s, 3 times 2 s apart, and frees the lock 12 s after the last sign of life. */
+/**
+ * The server probes a silent holder after 6 s, 3 times 2 s apart, and frees the lock 12 s after the last sign of life.
+ */
 const serverProbes = ["SET tcp_keepalives_idle = 6", "SET tcp_keepalives_interval = 2", "SET tcp_keepalives_count = 3"]
 
 /** The holder of a lock, as far as the server tells this user. */
@@ -63,7 +65,7 @@ export interface HoldOptions {
 }
 
 /**
- * Takes the lock or fails at once; the scope's end gives it back. A name stands for the 64-bit key that
+ * Takes the lock or fails immediately; the scope's end returns it. A name means the 64-bit key that
  * {@link lockKey} derives from it. To wait for a holder, retry while the error is `LockHeld`.
  */
 export const hold = (

@@ -24,7 +24,10 @@ export const defaultIdleTimeoutMillis = 30_000
 /** After this time the server ends a statement, by default. */
 export const defaultStatementTimeoutMillis = 30_000
 
-/** How long after the statement timeout a silent server counts as hanging. Then the statement fails and its connection is closed. */
+/**
+ * How long after the statement timeout a silent server counts as hanging. Then the statement fails and its connection
+ * is closed.
+ */
 export const answerMarginMillis = 5_000
 
 /** A silent TCP connection is probed after this time, so that firewalls keep it and a vanished server is noticed. */
@@ -37,7 +40,10 @@ export const preparedStatements = 500
 const maximumMessageBytes = 256 * 1024 * 1024
 
 export interface PgConfig {
-  /** `postgres://user:password@host:port/database` as libpq reads it: several hosts, a socket's folder, `sslmode` and the like as a query. */
+  /**
+   * `postgres://user:password@host:port/database` as libpq reads it: several hosts, a socket's folder, `sslmode` and
+   * the like as a query.
+   */
   readonly url: Redacted.Redacted<string>
   /** Size of the pool, default {@link defaultMaxConnections}. */
   readonly maxConnections?: number | undefined
@@ -53,14 +59,17 @@ export interface PgConfig {
   readonly statementTimeoutMillis?: number | undefined
 }
 
-/** The URL cannot be read. The error does not quote it, because it may hold a password; `detail` says what is wrong with it. */
+/**
+ * The URL cannot be read. The error does not quote it, because it may hold a password; `detail` says what is wrong with
+ * it.
+ */
 export class PostgresUrlInvalid extends Data.TaggedError("PostgresUrlInvalid")<{ readonly detail: string }> {
   override get message(): string {
     return `The PostgreSQL URL is not valid: it must look like postgres://user:password@host:port/database (${this.detail})`
   }
 }
 
-/** What the URL names, without the password. */
+/** The target of the URL, without the password. */
 export interface PgTarget {
   readonly host: string
   readonly port: number
@@ -68,7 +77,7 @@ export interface PgTarget {
   readonly database: string
 }
 
-/** The configuration in the client's form, with its target. It is made once, so that a bad URL is found at once. */
+/** The configuration in the client's form, with its target. It is made once, so that a bad URL is found immediately. */
 export interface ResolvedConfig {
   readonly target: PgTarget
   readonly pool: PgPool.Config
@@ -82,7 +91,10 @@ export interface ResolvedConfig {
   readonly answerTimeoutMillis: number
 }
 
-/** Reads the configuration, and finds the server of several. What the URL leaves out comes from the `PG*` environment, as in libpq. */
+/**
+ * Reads the configuration, and finds the server of several. What the URL leaves out comes from the `PG*` environment,
+ * as in libpq.
+ */
 export const resolve = Effect.fnUntraced(function* (
   config: PgConfig
 ): Effect.fn.Return<ResolvedConfig, PostgresUrlInvalid> {
@@ -131,7 +143,8 @@ const resolveHost = Effect.fnUntraced(function* (
     ssl: yield* sslOf(address, { host, port }, connectTimeoutMillis),
     ...(address.options === undefined ? {} : { startupOptions: address.options }),
     applicationName,
-    // Times without a zone, which effect/cluster stores, must mean the same in every session. Other parameters are refused by PgBouncer.
+    // Times without a zone, which effect/cluster stores, must mean the same in every session. Other parameters are
+    // refused by PgBouncer.
     startupParameters: { TimeZone: "UTC" },
     connectTimeout: Duration.millis(connectTimeoutMillis),
     keepAlive: Duration.millis(tcpKeepAliveDelayMillis),
@@ -183,7 +196,10 @@ export const fitsAttributes = ({ isReadOnly, isStandby }: ServerRole, wanted: Se
   }
 }
 
-/** The first server that answers and is what is asked for; the first of all where none is, whose check says what is wrong. */
+/**
+ * The first server that answers and is what is asked for; the first of all where none is, whose check says what is
+ * wrong.
+ */
 const firstFitting = Effect.fnUntraced(function* (
   servers: ReadonlyArray<ResolvedConfig>,
   wanted: SessionAttributes

@@ -62,8 +62,8 @@ export class DayPartitions extends Context.Service<
 }
 
 /**
- * A table partitioned by day, for a migration, still without any day. `columns` is what stands between the parentheses of `create table`; a primary key
- * must contain `column`. Indexes made on the table are those of every day.
+ * A table partitioned by day, for a migration, still without any day. `columns` is the text between the parentheses of
+ * `create table`; a primary key must contain `column`. Indexes made on the table are those of every day.
  */
 export const createDayPartitioned = (
   table: string,
@@ -75,9 +75,9 @@ export const createDayPartitioned = (
   })
 
 /**
- * How full the pages of a table's coming days are written at first, in percent (10 to 100), for a migration: rows that are written again then
- * find room beside their old version, and no index has to change. It stands in the table's comment, since PostgreSQL refuses storage
- * parameters for a partitioned table.
+ * How full the pages of a table's coming days are written at first, in percent (10 to 100), for a migration: rows that
+ * are written again then find room beside their old version, and no index has to change. It is in the table's comment,
+ * since PostgreSQL refuses storage parameters for a partitioned table.
  */
 export const setDayFillFactor = (
   table: string,
@@ -192,8 +192,8 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * The supervised fiber that keeps the days of these tables: makes the coming ones, drops those past their time. Every node may run it. What
- * fails is logged and tried again within a minute; writers make their days themselves meanwhile.
+ * The supervised fiber that keeps the days of these tables: makes the coming ones, drops those past their time. Every
+ * node may run it. What fails is logged and tried again within a minute; writers make their days themselves meanwhile.
  */
 export const layerKeeper = (tables: ReadonlyArray<KeptTable>): Layer.Layer<never, never, DayPartitions> =>
   Layer.effectDiscard(

@@ -18,7 +18,7 @@ const ofTransaction = (
     return connection instanceof LeasedConnection ? onLeased(connection) : otherwise
   })
 
-/** Inside a transaction: runs the statement with the next one, at the latest with COMMIT; outside, at once. */
+/** Inside a transaction: runs the statement with the next one, at the latest with COMMIT; outside, immediately. */
 export const deferred = (
   sql: SqlClient.SqlClient,
   statement: Statement.Statement<unknown>
@@ -26,8 +26,9 @@ export const deferred = (
   ofTransaction(sql, (connection) => connection.defer(...statement.compile()), Effect.asVoid(statement))
 
 /**
- * The same for a statement that looks up the rows of a batch in a table that grows. It is planned each time: a prepared one keeps the plan of when the
- * table was nearly empty, which reads all of it, until PostgreSQL analyzes the table, a minute later at best.
+ * The same for a statement that looks up the rows of a batch in a table that grows. It is planned each time: a prepared
+ * one keeps the plan of when the table was nearly empty, which reads all of it, until PostgreSQL analyzes the table, a
+ * minute later at best.
  */
 export const deferredPlanned = (
   sql: SqlClient.SqlClient,

@@ -69,7 +69,7 @@ export const make = (known: KnownFormats = knownFormats): Effect.Effect<Formats,
       raise: (forgets) =>
         settled(
           Effect.gen(function* () {
-            // Whoever joins waits for this lock, or is seen by the statement behind it.
+            // A joining node waits for this lock, or the statement after it sees the node.
             const before = yield* read("update")
             const nodes = yield* sql<ShownNode>`
               select level, (extract(epoch from now() - seen_at) * 1000)::float8 as "silentMillis" from cluster_nodes`

@@ -20,7 +20,7 @@ export const migrationTimeoutMillis = 60 * 60 * 1000
 export interface Migration {
   /** Position in the list, whole, from 1 upwards; gaps are allowed. */
   readonly number: number
-  /** What it brings, for people, for example `organizations and API keys`. */
+  /** Its content, for people, for example `organizations and API keys`. */
   readonly name: string
   /** Runs inside the migration's transaction, one statement after the other: a text holds one. */
   readonly run: Effect.Effect<unknown, unknown, SqlClient.SqlClient>

@@ -108,10 +108,10 @@ export const countParked = Effect.gen(function* () {
 
 /**
  * Puts another index in the place of the one by checkpoint. The old one fits every statement that names a partition and
- * bounds a sequence, those that look actors up among them, and while PostgreSQL knows nothing of a table it takes it for
- * as good as the primary key: each absent actor then costs a walk over its partition. Every sequence is above 0, so the
- * new index holds the same rows, but a statement that does not say so cannot be planned with it. It is made before the
- * old one is dropped, so that nothing is locked against readers meanwhile.
+ * bounds a sequence, those that look actors up among them, and while PostgreSQL knows nothing of a table it takes it
+ * for as good as the primary key: each absent actor then costs a walk over its partition. Every sequence is above 0, so
+ * the new index holds the same rows, but a statement that does not say so cannot be planned with it. It is made before
+ * the old one is dropped, so that nothing is locked against readers meanwhile.
  */
 export const keepLookupsOnPrimaryKey = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -128,8 +128,9 @@ export const addExpiryOfActors = Effect.gen(function* () {
 })
 
 /**
- * Takes rows that go by themselves out of the index by sequence, by which superseded ones are found: none of them is, and there may be thousands a
- * second. The new index is made before the old one is dropped, and whoever names a sequence says that it means the other rows.
+ * Takes rows that go by themselves out of the index by sequence, by which superseded ones are found: none of them is,
+ * and there may be thousands a second. The new index is made before the old one is dropped, and each query by sequence
+ * states that it means the other rows.
  */
 export const keepExpiringRowsApart = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

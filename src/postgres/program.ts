@@ -37,7 +37,7 @@ interface Found {
 }
 
 export interface Program {
-  /** Of its actors. */
+  /** The kinds of its actors. */
   readonly kinds: ReadonlyArray<string>
   readonly namespace: string | undefined
 }
@@ -59,7 +59,7 @@ export const createProgramTable = Effect.flatMap(
     )`
 )
 
-/** What speaks against a program on this database. */
+/** The reason to refuse a program on this database. */
 const problemOf = (
   { home, kinds, namespace }: Found,
   program: Program
@@ -82,8 +82,8 @@ const findProgram = Effect.flatMap(
 )
 
 /**
- * Refuses the database of another program, before and after its tables are there. A program keeps some kind of actor from version to version, so one that has none of those that were here
- * before is another one.
+ * Refuses the database of another program, before and after its tables are there. A program keeps some kind of actor
+ * from version to version, so one that has none of those that were here before is another one.
  */
 export const requireOwnDatabase = (program: Program) =>
   Effect.gen(function* () {

@@ -87,7 +87,7 @@ export type PostgresRefusal =
   | PostgresReadOnly
   | PostgresPooled
 
-/** What the check found. */
+/** The result of the check. */
 export interface PostgresServer {
   readonly target: PgTarget
   /** As the server says it, for example `18.4`. */
@@ -160,8 +160,8 @@ export const checkServer = (
 const comparedSessions = 4
 
 /**
- * Whether two sessions that are open at the same time are one of the server. A pool in transaction mode gives a server's session back after each statement, and
- * takes the one that was used last.
+ * Whether two sessions that are open at the same time are one of the server. A pool in transaction mode gives a
+ * server's session back after each statement, and takes the one that was used last.
  */
 export const isShared = Effect.fnUntraced(function* (
   session: Session.PgSession,

@@ -92,7 +92,10 @@ export const open = Effect.fnUntraced(function* (
   }
 })
 
-/** The socket on which the client speaks: with TLS another one than that which was opened, and what is written to that one is no TLS. The client does not give it out. */
+/**
+ * The socket on which the client speaks: with TLS another one than that which was opened, and what is written to that
+ * one is no TLS. The client does not give it out.
+ */
 const spokenTo = (connection: object): Duplex | undefined =>
   (connection as { readonly session?: { readonly socket?: Duplex } }).session?.socket
 

@@ -25,8 +25,9 @@ const fileOf = (named: string | undefined, fallback: string): Buffer | undefined
 }
 
 /**
- * The client's options where a connection is encrypted. `require` does not look whose the certificate is, unless an authority is named; `verify-ca` looks
- * that the authority has signed it, `verify-full` also that it is for this host. Without an authority of its own `verify-…` takes those that Node trusts.
+ * The client's options where a connection is encrypted. `require` does not look whose the certificate is, unless an
+ * authority is named; `verify-ca` looks that the authority has signed it, `verify-full` also that it is for this host.
+ * Without an authority of its own `verify-…` takes those that Node trusts.
  */
 export const tlsOptions = (address: Omit<PgAddress, "hosts">): ConnectionOptions => {
   const { sslCert, sslKey, sslMode, sslPassword, sslRootCert } = address

@@ -45,9 +45,9 @@ export const mapSqlError = <A, E, R, E2>(
   )
 
 /**
- * Runs `body` in a transaction, or in a savepoint when one is open. A failure that the store caused, inside or around it, becomes
- * `unavailable`; every other failure of `body`, an `SqlError` of its own mistake included, is passed on after the roll-back.
- * `isStores` says which failures are the store's.
+ * Runs `body` in a transaction, or in a savepoint when one is open. A failure that the store caused, inside or around
+ * it, becomes `unavailable`; every other failure of `body`, an `SqlError` of its own mistake included, is passed on
+ * after the roll-back. `isStores` says which failures are the store's.
  */
 export const transaction = <A, E, R, E2>(
   sql: SqlClient.SqlClient,

@@ -5,7 +5,8 @@
  * - `int8` is a number while it is exact (up to 2^53 - 1 either way) and a `bigint` beyond: never rounded;
  * - `bytea` is a copied Buffer, since the client's is a view of the network buffer.
  *
- * For the rest see `PgTypes` of the client: `numeric` and `date` are strings, `timestamptz` and `timestamp` Dates, `json` and `jsonb` parsed.
+ * For the rest see `PgTypes` of the client: `numeric` and `date` are strings, `timestamptz` and `timestamp` Dates,
+ * `json` and `jsonb` parsed.
  */
 import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"

@@ -42,7 +42,8 @@ const binaryTypes: Partial<Record<UnnestType, number>> = {
 const identity = (value: unknown): unknown => value ?? null
 
 const textOf = (value: unknown): string | null => {
-  // No column holds U+0000. What comes here was checked where it came in; what was stored before must not hold up the rows beside it.
+  // No column holds U+0000. What comes here was checked where it came in; what was stored before must not hold up the
+  // rows beside it.
   if (typeof value === "string") return value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value
   if (value === null || value === undefined) return null
   return value instanceof Date ? value.toISOString() : String(value)

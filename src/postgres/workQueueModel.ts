@@ -14,7 +14,7 @@ export interface NewJob {
   readonly dueAt: number
   /** When it is not worth doing any more; null for never. */
   readonly expiresAt: number | null
-  /** What to do, as text. Keep it short: give the id of data that is stored elsewhere. */
+  /** The work, as text. Keep it short: give the id of data that is stored elsewhere. */
   readonly payload: string
   /**
    * Puts the job in as taken until this time, with its first attempt begun, for a caller that starts on it right after
@@ -36,7 +36,7 @@ export interface TakenJob {
   readonly payload: string
 }
 
-/** How many jobs of a lane of a group are wanted. */
+/** A request for jobs of a lane of a group. */
 export interface Claim {
   readonly group: string
   readonly lane: number
@@ -137,10 +137,10 @@ export interface WorkQueue {
   readonly settle: (outcomes: ReadonlyArray<JobOutcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
   /**
-   * The same as the first part of a caller's own statement, `with ${settling(outcomes)} …`, which finds the ids of those that counted in
-   * `counted (id)`: what belongs to the outcomes is recorded in one round trip and without a transaction of its own. Join `counted` in a
-   * `from`, not in a sub-select: a statement that has waited for a row is evaluated once more, and cannot settle a second time. Throws a
-   * RangeError for more than `maximumBatch`.
+   * The same as the first part of a caller's own statement, `with ${settling(outcomes)} …`, which finds the ids of
+   * those that counted in `counted (id)`: what belongs to the outcomes is recorded in one round trip and without a
+   * transaction of its own. Join `counted` in a `from`, not in a sub-select: a statement that has waited for a row is
+   * evaluated once more, and cannot settle a second time. Throws a RangeError for more than `maximumBatch`.
    */
   readonly settling: (outcomes: ReadonlyArray<JobOutcome>) => Statement.Fragment
 
@@ -162,7 +162,7 @@ export interface WorkQueue {
     options: { readonly group?: string | undefined; readonly after?: string | undefined; readonly limit: number }
   ) => Effect.Effect<ReadonlyArray<ParkedJob>, WorkQueueUnavailable>
 
-  /** Lets parked jobs be tried again from `dueAt` on, their attempts counted anew; answers how many. */
+  /** Lets parked jobs be tried again from `dueAt` on, with new attempt counts; returns their number. */
   readonly unpark: (ids: ReadonlyArray<string>, dueAt: number) => Effect.Effect<number, WorkQueueUnavailable>
 
   /** For metrics. It counts all jobs of the partition, so do not call it every second. */

@@ -7,7 +7,7 @@ import { storableText } from "./text.ts"
 import { unnest } from "./unnest.ts"
 import { tableOf } from "./workQueueTable.ts"
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type JobOutcome = {
   readonly id: string
   readonly attempt: number

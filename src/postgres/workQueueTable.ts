@@ -11,7 +11,7 @@ export const tableOf = (sql: SqlClient.SqlClient, name: string) => {
 }
 
 /**
- * The table of a queue, as a migration. An index finds groups, so a group that stands still costs the others nothing. A
+ * The table of a queue, as a migration. An index finds groups, so a stopped group costs the others nothing. A
  * block index finds expired jobs, since jobs come in nearly in that order.
  */
 export const createWorkQueue = (name: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>

@@ -16,13 +16,13 @@ export class SpeechUnavailable extends Data.TaggedError("SpeechUnavailable")<{
   readonly retryAfterMillis?: number
 }> {}
 
-/** What an engine can do. */
+/** The offer of an engine. */
 export interface SpeechOffer {
   readonly voices: ReadonlyArray<Voice>
   readonly formats: ReadonlyArray<FormatId>
 }
 
-/** What is to be spoken, with a voice and in a format of the engine's offer. */
+/** The text to be spoken, with a voice and in a format of the engine's offer. */
 export interface SpeechOrder {
   /** 1 to 5,000 characters. */
   readonly text: string
@@ -38,8 +38,10 @@ export type AudioPart = Stream.Stream<Uint8Array, SpeechUnavailable>
 export class SpeechEngine extends Context.Service<
   SpeechEngine,
   {
+    /**
+     * The audio's parts in order, at least one. Nothing runs before a part is read; who stops reading ends its work.
+     */
     readonly offer: Effect.Effect<SpeechOffer, SpeechUnavailable>
-    /** The audio's parts in order, at least one. Nothing runs before a part is read; who stops reading ends its work. */
     readonly speak: (order: SpeechOrder) => ReadonlyArray<AudioPart>
   }
 >()("sluice/talk/SpeechEngine") {}

@@ -19,7 +19,7 @@ import { TalkActor } from "./TalkActor.ts"
 import { charactersOf } from "./text.ts"
 import { unknownVoice } from "./voices.ts"
 
-/** What was asked cannot be spoken like this; the message is for the owner. */
+/** The request cannot be spoken like this; the message is for the owner. */
 export class SpeechRefused extends Data.TaggedError("SpeechRefused")<{ readonly message: string }> {}
 
 /** Audio as it is sent. */
@@ -37,8 +37,8 @@ export class Talk extends Context.Service<
     /** Voices and formats, as they are here. */
     readonly offer: Effect.Effect<SpeechOffer, SpeechUnavailable>
     /**
-     * Makes audio of a text (docs/platform.md, 10.2). A WAV file is whole, and its event stored, before this answers; of
-     * the other formats there are the first bytes. The scope holds the place and the work: closing it ends both.
+     * Makes audio of a text (docs/platform.md, 10.2). A WAV file is whole, and its event stored, before this answers;
+     * of the other formats there are the first bytes. The scope holds the place and the work: closing it ends both.
      */
     readonly speak: (
       owner: Owner,
@@ -58,7 +58,7 @@ const silent = new SpeechUnavailable({ message: "The speech engine gives no audi
 
 const tooLarge = `The audio would be larger than ${maximumWavBytes / 1024 / 1024} MiB, the most of a WAV file. Give less text or a higher speed, or ask for another format.`
 
-/** Logs what the caller is not told. */
+/** Logs the details that the caller does not get. */
 const logCause = (error: { readonly message: string; readonly cause?: unknown }) =>
   error instanceof SpeechUnavailable && error.cause !== undefined
     ? Effect.logWarning(error.message, error.cause)
@@ -145,7 +145,7 @@ const make = Effect.gen(function* () {
     format: Exclude<FormatId, "wav">
   ) {
     const { bytes, read } = running(parts, format)
-    // As long as nothing was sent, a failure can still be told.
+    // As long as nothing was sent, a failure can still be reported.
     const [first, rest] = yield* Stream.peel(bytes, Sink.take<Uint8Array>(1))
     if (first.length === 0) return yield* silent
     const stored = Effect.suspend((): Effect.Effect<void, SpeechUnavailable | EventNotStored> => {

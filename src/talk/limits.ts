@@ -22,13 +22,13 @@ export const makingTimeoutMillis = 120_000
 /** How long a speech may take until its last byte is sent; a connection that is slower is cut. */
 export const speechTimeoutMillis = 300_000
 
-/** How long what an engine offers is known without looking again. */
+/** How long an engine's offer is cached. */
 export const offerMillis = 300_000
 
 /** How long a program has to say what it can. */
 export const probeTimeoutMillis = 10_000
 
-/** Longest text that a speech service takes at once, in code points. */
+/** Longest text of one request to a speech service, in code points. */
 export const upstreamTextCharacters = 4_096
 
 /** When a caller who found no place free may try again. */

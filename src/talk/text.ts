@@ -11,7 +11,7 @@ export const charactersOf = (text: string): number => {
 const sentenceEnd = /[.!?…]["'”’)\]]*\s+|[。！？]["”’」』）]*\s*|\n\s*/gu
 const blank = /\s+/gu
 
-/** Where the last match ends, in UTF-16 units; 0 without one. */
+/** The end of the last match, in UTF-16 units; 0 without one. */
 const lastEnd = (text: string, pattern: RegExp): number => {
   let end = 0
   for (const match of text.matchAll(pattern)) end = match.index + match[0].length
@@ -19,8 +19,8 @@ const lastEnd = (text: string, pattern: RegExp): number => {
 }
 
 /**
- * Cuts a text into parts of at most so many characters. A part ends with a sentence where that leaves it at least half
- * of its length, else with a word, else where it is full. Together the parts are the text.
+ * Cuts a text into parts of at most a number of characters. A part ends with a sentence where that leaves it at least
+ * half of its length, else with a word, else where it is full. Together the parts are the text.
  */
 export const splitText = (text: string, maximumCharacters: number): ReadonlyArray<string> => {
   const parts: Array<string> = []

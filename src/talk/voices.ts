@@ -3,7 +3,7 @@ import { quote } from "../http/parameters.ts"
 import { nearestName } from "../http/unknownNames.ts"
 
 export interface Voice {
-  /** What a request names. */
+  /** The id in a request. */
   readonly id: string
   readonly name: string
   /** A BCP 47 tag; `mul` for a voice that speaks several languages. */

@@ -45,8 +45,9 @@ export class Inventory extends Context.Service<
     readonly add: (organizationId: string, numbers: ReadonlyArray<string>) => Effect.Effect<number, SqlError.SqlError>
     readonly remove: (organizationId: string, tn: string) => Effect.Effect<void, NumberNotFound | SqlError.SqlError>
     /**
-     * Whether the organization has the number. While the database is away, an organization that had no number at all in the last ten seconds is taken
-     * to have none: nothing can be added now, and only what another node added in these seconds is missed.
+     * Whether the organization has the number. While the database is away, an organization that had no number at all in
+     * the last ten seconds is taken to have none: nothing can be added now, and only what another node added in these
+     * seconds is missed.
      */
     readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Lists numbers in ascending order. */

@@ -28,7 +28,7 @@ export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn
   }
 }
 
-/** Who asks. */
+/** The caller. */
 export interface Caller {
   readonly organizationId: string
   /** False for a test key. */

@@ -6,7 +6,7 @@
 import { listedMalformedLimit, makeLineSplitter, malformedShareLimit, splitCsv } from "../directory/index.ts"
 import { normalizeNumber } from "./numbers.ts"
 
-/** What was found in a file. */
+/** The content of a file. */
 export interface NumbersCount {
   /** Lines with a number. */
   readonly numbers: number
@@ -16,7 +16,7 @@ export interface NumbersCount {
   }
 }
 
-/** Whether so many of the lines are malformed that the file is most likely something else. */
+/** Whether the share of malformed lines shows that the file is most likely something else. */
 export const isRefused = ({ malformed, numbers }: NumbersCount): boolean =>
   numbers === 0 || malformed.total > malformedShareLimit * (malformed.total + numbers)
 

@@ -57,7 +57,8 @@ export const layerBilling = HttpApiBuilder.group(
             idempotentRequest(headers["idempotency-key"], { operation: "checkout", ...payload }),
             {
               choose: () => null,
-              // Another page for what nobody has seen is no harm: each is paid once, and of several the last one counts.
+              // Another page for what nobody has seen is no harm: each is paid once, and of several the last one
+              // counts.
               act: () => billing.checkout(principal.organizationId, payload),
               isRejection: ({ _tag }) => _tag === "CheckoutRefused"
             }

@@ -15,7 +15,7 @@ const style = `:root{color-scheme:light dark;background:Canvas;color:CanvasText}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem}dd{margin:0}form{margin:1.5rem 0}
 button{font:inherit;padding:.6rem 1.2rem;border:2px solid;border-radius:.3rem;cursor:pointer}:focus-visible{outline:3px solid Highlight;outline-offset:2px}`
 
-/** Nothing of the page may be kept, framed or told to others: its address is the secret. Of its own it may use the one style alone. */
+/** Forbids to keep, frame or share anything of the page: its address is the secret. It may use only its one style. */
 const headers = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",

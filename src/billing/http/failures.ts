@@ -24,7 +24,7 @@ export const available = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, Exclude<E, Down> | EnvelopeUnavailable, R> =>
   Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, Down> | EnvelopeUnavailable> => {
-    // What is not down is among the others.
+    // All other errors follow.
     if (!isDown(error)) return Effect.fail(error as Exclude<E, Down>)
     if (error instanceof BillingUnavailable) return unavailableFor(error.retryAfterMillis, error.message)
     return databaseFailed(

@@ -59,7 +59,7 @@ const usage = HttpApiEndpoint.get("usage", "/v1/billing/usage", {
   OpenApi.annotations({ summary: "See what was used", description: "Figures follow what happens within seconds." })
 )
 
-/** What an organization sees of its usage. */
+/** An organization's view of its usage. */
 export class UsageApi extends HttpApiGroup.make("usage")
   .add(entitlement, usage)
   .middleware(BillingAccess)
@@ -100,7 +100,7 @@ const report = HttpApiEndpoint.post("report", "/api/billing/usage", {
   })
 )
 
-/** What other products' sites report. */
+/** The reports of other products' sites. */
 export class UsageReportsApi extends HttpApiGroup.make("usageReports")
   .add(report)
   .middleware(SiteAccess)

@@ -11,7 +11,7 @@ import { moneyText } from "../money.ts"
 /** The document could not be made. */
 export class DocumentFailed extends Data.TaggedError("DocumentFailed")<{ readonly cause: unknown }> {}
 
-/** Documents that are made at once: each takes a processor for some ten milliseconds. */
+/** Documents made concurrently: each takes a processor for some ten milliseconds. */
 const maximumAtOnce = 2
 /** How long a document may take, including its wait for a place. */
 const documentTimeoutMillis = 10_000
@@ -23,7 +23,7 @@ const bold = "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf"
 
 const places = Semaphore.makeUnsafe(maximumAtOnce)
 
-/** What a line of the document says: a heading, or a name with its value. */
+/** A line of the document: a heading, or a name with its value. */
 type Line = { readonly heading: string } | { readonly name: string; readonly value: string }
 
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10)

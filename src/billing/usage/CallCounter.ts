@@ -11,13 +11,16 @@ import { isRetryable } from "../../engine/errors.ts"
 import { CallCounts, type CountedProduct } from "../../platform/CallCounts.ts"
 import { CallCountsActor, type Calls } from "./model.ts"
 
-/** How often counts are told of. */
+/** How often counts are written. */
 export const flushMillis = 1_000
 /** Most organizations that are counted between two rounds, and most whose counts wait for the log. */
 const maximumOrganizations = 50_000
-/** Organizations that are told of at once. */
+/** Organizations whose counts are written concurrently. */
 const flushConcurrency = 64
-/** How long an idempotency key is remembered. Counts that could not be stored for longer are given up: they might count twice. */
+/**
+ * How long an idempotency key is remembered. Counts that could not be stored for longer are given up: they might count
+ * twice.
+ */
 const onceMillis = 10 * 60 * 1000
 /** How long a stop waits for the last round. */
 const lastFlushMillis = 2_000
@@ -60,7 +63,7 @@ export class CallCounter {
     counts.set(product, (counts.get(product) ?? 0) + 1)
   }
 
-  /** What is to be told of now: for each organization what waits already, else what was counted since. */
+  /** The counts to write now: for each organization its waiting counts, else its new ones. */
   take(now: number, newKey: () => string): ReadonlyArray<readonly [organization: string, batch: Batch]> {
     for (const [organization, { calls, madeAt }] of this.waiting)
       if (now - madeAt >= onceMillis) this.giveUp(organization, calls)

@@ -32,15 +32,18 @@ export class Usage extends Context.Service<
   Usage,
   {
     /**
-     * What was used in a period of whole hours, of one product or of all. `storage` is what sites have reported in it, and the contents of emails that are kept in its last
-     * hour, or in the present one where the period goes on.
+     * Sums the usage of a period of whole hours, of one product or of all. `storage` is the reports of sites in it, and
+     * the contents of emails that are kept in its last hour, or in the present one where the period goes on.
      */
     readonly of: (
       organizationId: string,
       period: Period,
       product?: CountedProduct
     ) => Effect.Effect<Figures, SqlError.SqlError>
-    /** Adds what a site reports; a repeat under the same key adds nothing. Answers what was reported of it in this month. */
+    /**
+     * Adds what a site reports; a repeat under the same key adds nothing. Answers what was reported of it in this
+     * month.
+     */
     readonly report: (
       organizationId: string,
       report: UsageReport,

@@ -9,7 +9,10 @@ import { superviseLoop } from "../../common/superviseLoop.ts"
 import { addMonths, monthAt } from "../periods.ts"
 import { hourMillis } from "./model.ts"
 
-/** Whole calendar months before the present one of which figures are kept: three years of invoices, the yearly ones included, can be held against them. */
+/**
+ * Whole calendar months before the present one of which figures are kept: three years of invoices, the yearly ones
+ * included, can be held against them.
+ */
 export const keptMonths = 36
 
 /** How often old figures are removed, and how soon it is tried again after a failure. */
@@ -22,7 +25,7 @@ const maximumRows = 5_000
 /** The start of the first month of which figures are kept. */
 export const figuresSince = (now: number): number => addMonths(monthAt(now).start, -keptMonths)
 
-/** Removes what is older than that, in transactions of so many rows. */
+/** Removes older figures, in transactions of a bounded number of rows. */
 export const removeOldUsage = Effect.fn("removeOldUsage")(function* (batch: number = maximumRows) {
   const sql = yield* SqlClient.SqlClient
   const since = figuresSince(yield* Clock.currentTimeMillis)

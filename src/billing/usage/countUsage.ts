@@ -57,7 +57,10 @@ const ofSending = (fact: SendAccountFact, mode: string): ReadonlyArray<readonly 
     : [["apiCalls", 1]]
 }
 
-/** The changes of contents, each with its hour: an email's takes room from its acceptance until seven days after its end. */
+/**
+ * The changes of contents, each with its hour: an email's takes room from its acceptance until seven days after its
+ * end.
+ */
 const ofEmail = (fact: EmailFact): ReadonlyArray<readonly [hour: number, bytes: number]> => {
   if (!("bytes" in fact) || fact.bytes === undefined) return []
   const gone = [hourOf(fact.at + keptContentMillis), -fact.bytes] as const
@@ -67,7 +70,7 @@ const ofEmail = (fact: EmailFact): ReadonlyArray<readonly [hour: number, bytes: 
   return fact.state === "suppressed" ? [kept, gone] : [kept]
 }
 
-/** What a record tells of usage. The actors' own schemas have decoded its fact before. */
+/** Counts the usage of a record. The actors' own schemas have decoded its fact before. */
 export const usedIn = (record: LogRecord): ReadonlyArray<UsageCount> => {
   if (!tellsOfUsage(record)) return []
   const { organization } = record

@@ -7,11 +7,14 @@ import * as Actor from "../../engine/Actor.ts"
 import { type CountedProduct, countedProducts } from "../../platform/CallCounts.ts"
 import { monthAt } from "../periods.ts"
 
-/** What sites report, and usage shows. */
+/** The types of usage that sites report and usage shows. */
 export const usageTypes = ["apiCalls", "emails", "storage"] as const
 export type UsageType = (typeof usageTypes)[number]
 
-/** What the log tells of. Of `contents`, by how many bytes an hour has more or fewer of them than the one before; the others are sums of the hour. */
+/**
+ * The types that the log records. `contents` is the change of the stored bytes against the hour before; the others are
+ * sums of the hour.
+ */
 export type CountedType = UsageType | "contents"
 
 export const hourMillis = 60 * 60 * 1000
@@ -27,7 +30,7 @@ const calls = Schema.Array(Schema.Tuple([product, Schema.Int.check(Schema.isGrea
   Schema.isMaxLength(countedProducts.length)
 )
 
-/** Calls of each product that a node has let through since it last told of them. */
+/** Calls of each product that a node has allowed since its last report. */
 export type Calls = ReadonlyArray<readonly [product: CountedProduct, calls: number]>
 
 const Counted = Schema.TaggedStruct("CallsCounted", { hour: Schema.Int, calls })
@@ -49,7 +52,7 @@ export const CallCountsActor = Actor.makeStateless({
 const Reported = Schema.TaggedStruct("UsageReported", { at: Schema.Int, product, usageType, quantity })
 export type ReportedFact = typeof Reported.Type
 
-/** What sites have reported in a month: the month's start, and the sum for each product and usage type. */
+/** The reports of sites in a month: the month's start, and the sum for each product and usage type. */
 const ReportsState = Schema.Struct({
   month: Schema.Int,
   sums: Schema.Array(Schema.Struct({ product, usageType, sum: Schema.Int }))

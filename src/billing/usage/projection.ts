@@ -8,7 +8,10 @@ import type { LogRecord } from "../../engine/records.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { summed, tellsOfUsage, usedIn } from "./countUsage.ts"
 
-/** Of the type `contents` a row has the change of an hour, which may be negative and lie ahead; of every other type, the sum of the hour. */
+/**
+ * Of the type `contents` a row has the change of an hour, which may be negative and lie ahead; of every other type, the
+ * sum of the hour.
+ */
 export const createUsageTable = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`

@@ -43,7 +43,10 @@ const takeIn = (families: Map<string, Family>, worker: string, text: string): vo
 
 const headNameOf = ([first = ""]: ReadonlyArray<string>): string | undefined => headline.exec(first)?.[1]
 
-/** `texts` are those of the workers by number; undefined for one that did not answer, which shows as `sluice_worker_up` 0. */
+/**
+ * `texts` are those of the workers by number; undefined for one that did not answer, which shows as `sluice_worker_up`
+ * 0.
+ */
 export const mergedMetrics = (texts: ReadonlyMap<number, string | undefined>): string => {
   const families = new Map<string, Family>()
   const up = ["# HELP sluice_worker_up Whether a worker has answered", "# TYPE sluice_worker_up gauge"]

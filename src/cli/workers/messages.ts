@@ -3,7 +3,7 @@
  * process and its forks.
  */
 
-/** What a worker is told when it starts. Everything else it has of the same arguments and environment as the process above it. */
+/** The first message to a worker. It has everything else from the same arguments and environment as its supervisor. */
 export interface WorkerSeat {
   /** From 1. */
   readonly number: number
@@ -18,9 +18,9 @@ export interface WorkerSeat {
 /** A worker serves. */
 export interface Ready {
   readonly apiUrl: string
-  /** Of the one worker that has the admin API. */
+  /** Set for the one worker that has the admin API. */
   readonly adminUrl: string | undefined
-  /** What a start prints. */
+  /** The output of a start. */
   readonly announcement: string
 }
 

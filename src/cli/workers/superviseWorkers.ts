@@ -38,7 +38,7 @@ export interface WorkersOptions {
   readonly progress: (line: string) => Effect.Effect<void>
 }
 
-/** A worker cannot start. What it says itself stands before this sentence. */
+/** A worker cannot start. Its own words come before this sentence. */
 export class WorkerNotStarted extends Data.TaggedError("WorkerNotStarted")<{
   readonly number: number
   readonly how: string
@@ -99,7 +99,7 @@ class Workers {
       life.isServing = true
       tellReady(message.ready)
     } else {
-      // Whoever asks meanwhile gets the same text.
+      // Concurrent callers get the same text.
       this.gathering ??= this.gather().finally(() => {
         this.gathering = undefined
       })
@@ -133,7 +133,10 @@ const tell = ({ worker }: Life, message: ToWorker): void => {
   if (worker.isConnected()) worker.send(message, undefined, () => {})
 }
 
-/** Tells a worker to stop, and ends it where it does not in time. The time is not the fiber's: what stops cannot be interrupted. */
+/**
+ * Tells a worker to stop, and ends it where it does not in time. The time is not the fiber's: what stops cannot be
+ * interrupted.
+ */
 const stop = async ({ ended, worker }: Life): Promise<void> => {
   worker.process.kill("SIGTERM")
   const timer = setTimeout(() => worker.process.kill("SIGKILL"), stopMillis)

@@ -8,7 +8,10 @@ type Figures = Answer<"GET", "/admin/v1/partitions">["data"][number]
 
 const refreshMillis = 5_000
 
-/** Frames behind that are worth a look, and that are trouble. A reactor that nothing concerns moves from time to time alone. */
+/**
+ * Frames behind that are worth a look, and that are trouble. A reactor that nothing concerns moves from time to time
+ * alone.
+ */
 const someLag = 100
 const muchLag = 1_000
 

@@ -111,7 +111,7 @@ export const Json = ({ value, label }: { readonly value: unknown; readonly label
   <Code text={JSON.stringify(value, null, 2)} label={label} />
 )
 
-/** What a list without items says: what to do first. */
+/** Explains an empty list: the first thing to do. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
     <p class="title">{title}</p>

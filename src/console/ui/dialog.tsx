@@ -98,7 +98,7 @@ export const Opener = ({
   )
 }
 
-/** A button that does something at once. */
+/** A button that acts immediately. */
 export const Act = ({
   word,
   label,

@@ -6,9 +6,9 @@ import { Fault, Loading } from "./basics.tsx"
 export interface Column<Item> {
   readonly head: string
   readonly cell: (item: Item) => ComponentChildren
-  /** Figures stand under each other. */
+  /** Aligns figures under each other. */
   readonly isFigure?: boolean
-  /** What a row is: its head. */
+  /** The head of a row. */
   readonly isName?: boolean
 }
 

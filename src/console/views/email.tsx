@@ -11,7 +11,8 @@ type Shown = Answer<"GET", "/v1/send/emails/:id">
 const framePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
 
 /**
- * The mail's HTML as a page of its own: no scripts, no forms, nothing loaded from anywhere. The page around it forbids the same, and no frame of it may lead anywhere.
+ * The mail's HTML as a page of its own: no scripts, no forms, nothing loaded from anywhere. The page around it forbids
+ * the same, and no frame of it may lead anywhere.
  */
 const documentOf = (html: string): string =>
   `<!doctype html><meta http-equiv="Content-Security-Policy" content="${framePolicy}"><meta name="referrer" content="no-referrer">${html}`

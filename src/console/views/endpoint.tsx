@@ -66,7 +66,7 @@ const History = ({ id }: { readonly id: string }) => {
   const oldest = Math.min(...all.map(({ createdAt }) => createdAt))
   const stepMillis = Math.max(60_000, Math.ceil((Date.now() - oldest) / 40 / 60_000) * 60_000)
   const last = Math.floor(Date.now() / stepMillis)
-  // A short history stands at the right edge of a wider picture.
+  // A short history is at the right edge of a wider picture.
   const first = Math.min(Math.floor(oldest / stepMillis), last - leastColumns + 1)
   const times = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * stepMillis)
   const attempts = (wanted: (status: string) => boolean) =>

@@ -18,7 +18,7 @@ import { Suppressions } from "./suppressions.tsx"
 
 export interface Route {
   readonly path: string
-  /** What it is called in the navigation; views of one thing have none. */
+  /** Its name in the navigation; views of one object have none. */
   readonly word?: string
   /** The entry of the navigation that it belongs to. */
   readonly section: string

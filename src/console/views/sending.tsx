@@ -87,7 +87,7 @@ const Caps = ({ caps }: { readonly caps: Tenant["caps"] }) => (
   </>
 )
 
-/** The facts in order; the one that paused the account stands out. */
+/** The facts in order; the one that paused the account is highlighted. */
 const Story = ({ facts }: { readonly facts: ReadonlyArray<Fact> }) => (
   <ol class="story">
     {facts.map((one) => (

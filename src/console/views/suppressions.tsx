@@ -48,7 +48,7 @@ export const Suppressions = () => {
     },
     [origin ?? ""]
   )
-  // What is added or removed here is in the list a moment later, and makes no event.
+  // An addition or removal here is in the list a moment later, and makes no event.
   useRefresh(["send.email.bounced", "send.email.complained"], paged.reload, 10_000)
   return (
     <>

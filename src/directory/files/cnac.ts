@@ -49,7 +49,9 @@ const statusOfCell: ReadonlyMap<string, ExchangeStatus> = new Map([
   ["Temporarily Unavailable", "RESERVED"]
 ])
 
-/** Area codes that every file of the whole country has had since August 2023; area codes are added, never taken back. */
+/**
+ * Area codes that every file of the whole country has had since August 2023; area codes are added, never taken back.
+ */
 const knownAreaCodes: ReadonlyArray<string> = (
   "204 226 236 249 250 257 263 289 306 343 354 365 367 368 382 403 416 418 428 431 437 438 450 468 474 506 514 519 548 " +
   "579 581 584 587 604 613 639 647 672 683 705 709 742 753 778 780 782 807 819 825 867 873 879 902 905 942"
@@ -82,7 +84,9 @@ const among =
   (npa: string): boolean =>
     recordsByAreaCode[Number(npa)]! > 0
 
-/** Why the file is incomplete, or null: an area code lacks lines that were not malformed either, or the end is missing. */
+/**
+ * Why the file is incomplete, or null: an area code lacks lines that were not malformed either, or the end is missing.
+ */
 const shortfall = (recordsByAreaCode: Uint16Array, malformed: number): string | null => {
   const areaCodes = areaCodesOf(recordsByAreaCode)
   const missing = areaCodes.reduce((sum, npa) => sum + codesOfAreaCode - recordsByAreaCode[Number(npa)]!, 0)

@@ -17,10 +17,10 @@ export const malformedShareLimit = 0.01
 /** How many malformed lines have their record remembered: a few times what a whole published file may have. */
 export const unreadKeysLimit = 8_192
 
-/** Records handed over at once. */
+/** Records of one batch. */
 export const batchRecords = 4_096
 
-/** Bytes read, unpacked and parsed at once: a few hundred lines, a millisecond or two of parsing. */
+/** Bytes read, unpacked and parsed in one step: a few hundred lines, a millisecond or two of parsing. */
 export const chunkBytes = 65_536
 
 /** Bytes at the beginning of a file within which its header must be complete. */

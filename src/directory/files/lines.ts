@@ -6,7 +6,7 @@
 import { isUtf8 } from "node:buffer"
 import { lineLimitBytes } from "./limits.ts"
 
-/** What is called for each line. See {@link makeLineSplitter}. */
+/** The callbacks for each line. See {@link makeLineSplitter}. */
 export interface LineConsumer {
   /** One line without its line end; `number` counts from 1. */
   readonly line: (text: string, number: number) => void

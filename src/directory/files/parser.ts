@@ -12,7 +12,7 @@ import { printableBytes } from "./printable.ts"
 import type { Coverage, DatasetReader, Records, Unread } from "./reader.ts"
 import { headerLines, recognize } from "./recognize.ts"
 
-/** What a file's header says about it. */
+/** The data of a file's header. */
 export interface Header {
   readonly kind: DatasetKind
   /** `YYYY-MM-DD`, null where the layout has none. */
@@ -50,7 +50,7 @@ export type Verdict =
 export interface Unrecognized {
   readonly _tag: "NotRecognized"
   readonly seen: string
-  /** What it is instead: "an HTML page", "empty". */
+  /** Its real kind: "an HTML page", "empty". */
   readonly looksLike: string
 }
 
@@ -88,7 +88,7 @@ const over = (share: number): string => {
   return `${(share * 100).toFixed(digits)} %`
 }
 
-/** What a file's data lines come to. */
+/** The result of a file's data lines. */
 interface Tally {
   /** Data lines read. */
   lines: number

@@ -14,7 +14,7 @@ export type Records =
   | { readonly kind: "NPA_REPORT"; readonly records: ReadonlyArray<AreaCodeRecord> }
 
 /**
- * What a file replaces. A whole file replaces all records of its kind. One that is not whole (a Canadian file of
+ * The scope of a file. A whole file replaces all records of its kind. One that is not whole (a Canadian file of
  * one area code, a regional US file) replaces the records of its `areaCodes` and no others.
  */
 export interface Coverage {
@@ -31,7 +31,7 @@ export interface Unread {
   readonly unknown: number
 }
 
-/** What is known about a file when its last line has been read. */
+/** The facts about a file when its last line has been read. */
 export interface FileEnd {
   /** False when the last line has no line end. */
   readonly terminated: boolean
@@ -59,7 +59,7 @@ export interface DatasetReader {
   readonly coverage: () => Coverage
 }
 
-/** Where the columns of a header are, by trimmed name without case. */
+/** The positions of a header's columns, by trimmed name without case. */
 export interface Columns {
   readonly count: number
   /** -1 when there is no such column. */
@@ -82,7 +82,7 @@ export const makeColumns = (cells: ReadonlyArray<string>): Columns => {
   }
 }
 
-/** Where each of these columns is, in the order of the names. */
+/** The position of each of these columns, in the order of the names. */
 export const placesOf = <const Names extends ReadonlyArray<string>>(columns: Columns, names: Names) =>
   // `map` answers as many places as there are names, but its type does not say so.
   names.map(columns.at) as { readonly [Name in keyof Names]: number }

@@ -9,7 +9,10 @@ export const states: ReadonlyArray<string> = (
   "PA RI SC SD TN TX UT VA VT WA WI WV WY"
 ).split(" ")
 
-/** US state cell to state code: the territories are American Samoa, Guam, Northern Marianas, Puerto Rico, Virgin Islands. */
+/**
+ * US state cell to state code: the territories are American Samoa, Guam, Northern Marianas, Puerto Rico, Virgin
+ * Islands.
+ */
 export const stateOfCell: ReadonlyMap<string, string> = new Map([
   ...states.map((state) => [state, state] as const),
   ...["AS", "GU", "MP", "PR", "VI"].map((territory) => [territory, territory] as const),

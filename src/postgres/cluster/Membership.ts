@@ -12,13 +12,17 @@ export class Membership extends Context.Service<
     /** Hands all partitions over and takes none any more; returns when others may have them. */
     readonly leave: Effect.Effect<void>
     /**
-     * Runs an effect before the node hands its partitions over, also when an operator asks it to, until the scope ends. Work for a partition that
-     * is recorded before then is not done again by its next owner. The effect bounds its own time.
+     * Runs an effect before the node hands its partitions over, also when an operator asks it to, until the scope ends.
+     * Work for a partition that is recorded before then is not done again by its next owner. The effect bounds its own
+     * time.
      */
     readonly beforeLeave: (effect: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
     /** The level of formats in force, as the node saw it last. */
     readonly level: () => number
-    /** Fails when formats are in force that this program does not know: it has been silent for long, and the others have gone on without it. */
+    /**
+     * Fails when formats are in force that this program does not know: it has been silent for long, and the others have
+     * gone on without it.
+     */
     readonly outdated: Effect.Effect<never, FormatsRefused>
     /** Whether it has left. */
     readonly hasLeft: () => boolean

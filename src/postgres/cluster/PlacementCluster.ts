@@ -34,16 +34,21 @@ import { partitionOfShard, shardNames } from "./shards.ts"
 /** How long a node that gives no sign of life keeps its partitions. A takeover takes a little longer. */
 export const expiryMillis = 3_000
 
-/** How often a node looks for changes. A takeover waits for one such look, so it is more often than signs of life are given. */
+/**
+ * How often a node looks for changes. A takeover waits for one such look, so it is more often than signs of life are
+ * given.
+ */
 export const refreshMillis = 250
 
 /**
- * How often a node looks at its locks, and how long that may take before they count as out of sight: on a machine that is too busy, half a second made
- * nodes lose sight of theirs again and again.
+ * How often a node looks at its locks, and how long that may take before they count as out of sight: on a machine that
+ * is too busy, half a second made nodes lose sight of theirs again and again.
  */
 const lockMillis = 1_000
 
-/** How long nodes that come must stay before partitions move to them, so that one that has just thawed moves none twice. */
+/**
+ * How long nodes that come must stay before partitions move to them, so that one that has just thawed moves none twice.
+ */
 export const joinMillis = 1_000
 
 /** How long a start waits until every partition has an owner. */
@@ -110,7 +115,10 @@ const layerSharding = (options: ClusterOptions, partitions: number, watch: LockW
   )
 }
 
-/** Holds the deployment's lock together with the other nodes, so that no process that runs everything alone starts beside them. */
+/**
+ * Holds the deployment's lock together with the other nodes, so that no process that runs everything alone starts
+ * beside them.
+ */
 const holdTogether = Effect.gen(function* () {
   const client = yield* PgClient.PgClient
   const scope = yield* Effect.scope

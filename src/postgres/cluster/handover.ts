@@ -37,7 +37,8 @@ export const makeHandover = (
       yield* runBefore
       hasLeft = true
       tenure()?.leave()
-      // effect/cluster gives its locks back only when it sees them, and waits for that without an end. What it does not give back expires.
+      // effect/cluster gives its locks back only when it sees them, and waits for that without an end. What it does not
+      // give back expires.
       const closing = yield* Effect.forkDetach(Scope.close(membership, Exit.void), { startImmediately: true })
       yield* Effect.timeoutOption(Fiber.await(closing), Duration.millis(leaveMillis))
     })

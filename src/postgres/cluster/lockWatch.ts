@@ -21,7 +21,7 @@ export class LockWatch {
     for (const shard of found) this.seen.add(partitionOfShard(shard))
   }
 
-  /** What the node cannot do, once for each time that it begins to fail. */
+  /** Reports a failure of the node, once for each time that it begins to fail. */
   private readonly failing = new Set<string>()
 
   private told<A, E>(what: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {

@@ -43,15 +43,17 @@ type Sql<A> = Effect.Effect<A, SqlError.SqlError>
 export interface Nodes {
   /** Shows the node, as one that has just started. Refused where it does not know the formats in force. */
   readonly join: (card: NodeCard) => Effect.Effect<void, SqlError.SqlError | FormatsRefused>
-  /** Gives a sign of life. Answers whether the node is to hand its partitions over, and the level of formats in force. */
+  /**
+   * Gives a sign of life. Answers whether the node is to hand its partitions over, and the level of formats in force.
+   */
   readonly beat: (card: NodeCard) => Sql<{ readonly isDraining: boolean; readonly inForce: number }>
   readonly leave: (name: string) => Sql<void>
   readonly list: Sql<ReadonlyArray<NodeRow>>
   /** Asks a node to hand its partitions over. False when there is no such node. */
   readonly drain: (name: string) => Sql<boolean>
   /**
-   * Notes that a node has taken a partition, and that it is alive. Refused where it does not know the formats in force: one that stood still for long must not begin
-   * a log that newer ones have written to.
+   * Notes that a node has taken a partition, and that it is alive. Refused where it does not know the formats in force:
+   * one that stood still for long must not begin a log that newer ones have written to.
    */
   readonly take: (partition: number, card: NodeCard) => Effect.Effect<void, SqlError.SqlError | FormatsRefused>
   readonly owners: Sql<ReadonlyArray<OwnerRow>>
@@ -93,7 +95,8 @@ const makeOn = (sql: SqlClient.SqlClient, formats: Agreed): Nodes => ({
       sql`update cluster_nodes set is_draining = true where name = ${name} returning name`,
       ({ length }) => length > 0
     ),
-  // One statement, because partitions wait for it, and one that no raise comes in between: it waits for whoever changes the level, and is seen by them.
+  // One statement, because partitions wait for it, and no raise may come in between: it waits for a change of the
+  // level, and the change sees it.
   take: (partition, { level, name, role, version }) =>
     Effect.flatMap(
       sql<{ readonly inForce: number }>`

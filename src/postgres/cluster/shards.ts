@@ -4,7 +4,7 @@
  * are spread separately, and a group of one shard always goes to the same node.
  */
 
-/** The partition that a shard stands for: shards are counted from 1. */
+/** The partition of a shard: shards are counted from 1. */
 export const partitionOfShard = ({ id }: { readonly id: number }): number => id - 1
 
 /** The name for each partition, such that `shardOf(name)` is its number. `shardOf` answers 0 to `partitions - 1`. */

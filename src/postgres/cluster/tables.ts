@@ -23,8 +23,8 @@ export const createClusterTables = Effect.gen(function* () {
 })
 
 /**
- * The level of formats in force (`postgres/formats.ts`), and the newest one that each node knows. Nodes of a program that knows no levels show none, and count
- * as the first one.
+ * The level of formats in force (`postgres/formats.ts`), and the newest one that each node knows. Nodes of a program
+ * that knows no levels show none, and count as the first one.
  */
 export const createFormatLevels = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

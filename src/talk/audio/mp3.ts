@@ -12,11 +12,11 @@ const tagHeaderBytes = 10
 interface Frame {
   readonly byteLength: number
   readonly seconds: number
-  /** Where the tag of an encoder stands, if the frame is one of no audio. */
+  /** The place of an encoder's tag, if the frame is one of no audio. */
   readonly tagAt: number
 }
 
-/** The frame whose header stands here; undefined where none does. */
+/** The frame whose header is here; undefined if none is. */
 const frameAt = (bytes: Uint8Array, at: number): Frame | undefined => {
   const [first, second, third, fourth] = bytes.subarray(at, at + headerBytes) as unknown as [
     number,

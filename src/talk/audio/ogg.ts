@@ -12,8 +12,8 @@ const noPosition = 0xffff_ffff_ffff_ffffn
 const beginsStream = 2
 
 export const makeOggReader = (): AudioReader => {
+  /** The duration of the streams before the present one. */
   const pending = makeByteBuffer()
-  /** Of the streams before the present one. */
   let before = 0
   let skipped = 0
   let position = 0

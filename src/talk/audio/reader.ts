@@ -10,7 +10,7 @@ export interface AudioReader {
 export interface ByteBuffer {
   /** Adds bytes and answers all that wait. */
   readonly add: (bytes: Uint8Array) => Buffer
-  /** Keeps what stands behind this place. */
+  /** Keeps the bytes after this place. */
   readonly keepFrom: (at: number) => void
 }
 

@@ -25,7 +25,9 @@ const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes
 
 const nameAt = (bytes: Uint8Array, at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4))
 
-/** Reads a file; the length of its samples is believed only where the file has as many. Undefined: it is no WAV file. */
+/**
+ * Reads a file; the length of its samples is believed only where the file has as many. Undefined: it is no WAV file.
+ */
 const readWav = (file: Uint8Array): Wav | undefined => {
   if (nameAt(file, 0) !== "RIFF" || nameAt(file, 8) !== "WAVE") return undefined
   const view = viewOf(file)

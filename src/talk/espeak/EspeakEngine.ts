@@ -33,7 +33,7 @@ const failed = (cause: PlatformError.PlatformError) =>
 
 const encode = new TextEncoder()
 
-/** What was found: the program, its voices by their ids, and the encoders that work. */
+/** The installed parts: the program, its voices by their ids, and the working encoders. */
 interface Found {
   readonly espeak: string
   readonly voices: ReadonlyMap<string, EspeakVoice>
@@ -63,7 +63,7 @@ const make = Effect.fnUntraced(function* (path: string) {
   const wavOf = (espeak: string, file: string, text: string, speed: number) =>
     run(espeak, speakArgs(file, speed), Stream.succeed(encode.encode(readable(text))))
 
-  /** What a short program writes. */
+  /** The output of a short program. */
   const outputOf = (bytes: Stream.Stream<Uint8Array, PlatformError.PlatformError>) =>
     Stream.runCollect(bytes).pipe(
       Effect.map((pieces) => Buffer.concat(pieces)),
@@ -98,7 +98,7 @@ const make = Effect.fnUntraced(function* (path: string) {
     return { espeak, voices: new Map(voices.map((voice) => [voice.id, voice])), encoderFiles }
   })
 
-  // What is installed later is found without a new start.
+  // Programs installed later are found without a new start.
   const found = yield* Effect.cachedWithTTL(find, (exit) => (Exit.isSuccess(exit) ? offerMillis : 0))
 
   const speak = ({ format, speed, text, voice }: SpeechOrder) =>

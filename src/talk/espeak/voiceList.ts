@@ -11,7 +11,9 @@ const line = /^\s*\d+\s+(\S+)\s+\S+\/(\S)\s+(\S+)\s+(\S+)/
 
 const genders: Readonly<Record<string, Voice["gender"]>> = { M: "male", F: "female" }
 
-/** The voices of a list, in its order. Their ids are their languages; a second voice of a language has its file's name. */
+/**
+ * The voices of a list, in its order. Their ids are their languages; a second voice of a language has its file's name.
+ */
 export const readListing = (listing: string): ReadonlyArray<EspeakVoice> => {
   const voices = new Map<string, EspeakVoice>()
   for (const text of listing.split("\n")) {

@@ -18,7 +18,7 @@ import type { Voice } from "../voices.ts"
 
 /** A speech service. */
 export interface Upstream {
-  /** The address that stands before `/audio/speech`, such as `http://127.0.0.1:8880/v1`. */
+  /** The address before `/audio/speech`, such as `http://127.0.0.1:8880/v1`. */
   readonly url: string
   /** Sent as a bearer; undefined for a service that needs none. */
   readonly key: Redacted.Redacted<string> | undefined
