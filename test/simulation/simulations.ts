@@ -9,38 +9,12 @@ import {
   play,
   requiredMarks,
   type Workload
-<<<<<<< HEAD:test/simulation/simulations.ts
 } from "../../src/simulation/index.ts"
 import { bank } from "./bank/bank.ts"
 import { followed, requiredFollowerMarks } from "./followers/followed.ts"
 import * as Owners from "./owners/index.ts"
 import { requiredSendMarks, sendAccounts } from "./send/sendAccounts.ts"
 import * as Webhooks from "./webhooks/index.ts"
-=======
-} from "../simulation/index.ts"
-import * as Owners from "../simulation/owners/index.ts"
-import * as Webhooks from "../simulation/webhooks/index.ts"
-
-export interface Played {
-  readonly played: number
-  readonly marks: Marks
-  /** The first scenario that fails, made small, for people. */
-  readonly finding: { readonly seed: number; readonly text: string } | undefined
-}
-
-export interface Replayed {
-  readonly trace: ReadonlyArray<string>
-  readonly finding: string | undefined
-}
-
-export interface Simulated {
-  readonly requiredMarks: ReadonlyArray<string>
-  /** Plays a number of seeds from the first one on, or fewer when one fails. */
-  readonly play: (first: number, seeds: number) => Played
-  /** Plays a saved scenario; undefined when the text is none of this kind. */
-  readonly replay: (text: string) => Replayed | undefined
-}
->>>>>>> a1128792 (Say the comments inside these rooms plainly too):src/cli/simulations.ts
 
 /** The scenario in a text; undefined when it holds none. */
 const parsed = <Scenario>(parse: (text: string) => Scenario, text: string): Scenario | undefined => {
