@@ -35,7 +35,7 @@ export const makeBulkhead = ({ ofOrganization, total }: BulkheadOptions): Bulkhe
 }
 
 /** No place is free. */
-  /** The organization whose slots are used up. */
+/** The organization whose slots are used up. */
 export class BulkheadFull extends Data.TaggedError("BulkheadFull")<{
   readonly of: "organization" | "all"
 }> {}

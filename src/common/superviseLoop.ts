@@ -4,7 +4,7 @@
  */
 import { Cause, Duration, Effect } from "effect"
 
-  /** The warning that is logged with the cause. */
+/** The warning that is logged with the cause. */
 export interface SuperviseOptions {
   readonly failed: string
   /** How long it waits after a failure, in milliseconds. */

@@ -38,7 +38,7 @@ type Payload<M extends Method, P extends string> =
         : undefined
     : undefined
 
-  /** The values of `:name` in the path. */
+/** The values of `:name` in the path. */
 export interface CallInput<M extends Method, P extends string> {
   readonly params?: Readonly<Record<string, string | number>>
   readonly query?: Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>
