@@ -76,7 +76,7 @@ const knownAnswer = () => {
 
 const answer = knownAnswer()
 if (answer !== undefined) {
-  // As in `src/cli/brokenOutput.ts`.
+  // As in `src/cli/watchOutput.ts`.
   process.stdout.on("error", ({ code, message }) => {
     process.exitCode = 1
     if (code !== "EPIPE") console.error(`The output could not be written: ${message}`)

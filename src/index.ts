@@ -21,7 +21,7 @@ export {
 } from "./engine/followTypes.ts"
 export * as Lane from "./engine/Lane.ts"
 export type { OnceOptions, OnceReply } from "./engine/once.ts"
-export * as Parked from "./engine/ParkedRecords.ts"
+export * as Parked from "./engine/Parked.ts"
 export { Checkpoints } from "./engine/ports/Checkpoints.ts"
 export { Cursors, ReactorTransaction } from "./engine/ports/Cursors.ts"
 export { Journal } from "./engine/ports/Journal.ts"

@@ -2,8 +2,8 @@
 /** The program `sluice`. The import that compiles schemas comes first, because it must run before any schema is made. */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { watchOutput } from "./cli/brokenOutput.ts"
 import { commandLine, exitCodeOf } from "./cli/commandLine.ts"
+import { watchOutput } from "./cli/watchOutput.ts"
 
 const args = process.argv.slice(2)
 watchOutput(args)

@@ -4,7 +4,7 @@
  * also `Membership`.
  */
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
-import { knownFormats } from "../common/formats.ts"
+import { knownFormats } from "../common/formatLevels.ts"
 import { version } from "../common/version.ts"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"

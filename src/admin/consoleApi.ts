@@ -15,7 +15,7 @@ import {
 import { defaultLinkSeconds, maximumLinkSeconds } from "../platform/ConsoleSessions.ts"
 import { scopes, services } from "../platform/model.ts"
 import { AdminAccess } from "./access.ts"
-import { organizationId } from "./ids.ts"
+import { organizationId } from "./organizationId.ts"
 
 const Cookie = { "set-cookie": Schema.optional(Schema.String) }
 const time = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })

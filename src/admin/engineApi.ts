@@ -5,7 +5,7 @@ import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { AdminAccess } from "./access.ts"
 import { ShownCluster } from "./ClusterView.ts"
-import { organizationId as id } from "./ids.ts"
+import { organizationId as id } from "./organizationId.ts"
 
 export const engineGroup = HttpApiGroup.make("engine")
   .add(

@@ -9,7 +9,7 @@ import {
 } from "../http/wireErrors.ts"
 import { AdminAccess } from "./access.ts"
 import { cursorPage, pagination } from "./forms.ts"
-import { organizationId } from "./ids.ts"
+import { organizationId } from "./organizationId.ts"
 
 const invoiceId = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_]{1,255}$/, { message: "Expected an id of letters, digits and underscores" })

@@ -8,7 +8,7 @@ import { importedBytes } from "../send/feedback/intake/limits.ts"
 import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
 import { domainStatuses, proofs } from "../send/senders/domains/model.ts"
 import { AdminAccess } from "./access.ts"
-import { organizationId } from "./ids.ts"
+import { organizationId } from "./organizationId.ts"
 
 const { maximumProbationCaps } = SendLimits
 

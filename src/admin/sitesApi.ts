@@ -5,7 +5,7 @@ import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUna
 import { SiteCredential } from "../platform/SiteCredentials.ts"
 import { AdminAccess } from "./access.ts"
 import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
-import { organizationId as id } from "./ids.ts"
+import { organizationId as id } from "./organizationId.ts"
 
 const CreateSiteCredential = Schema.Struct({ name: Schema.optional(Schema.NullOr(name)) }).annotate({
   identifier: "CreateSiteCredential"

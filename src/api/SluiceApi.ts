@@ -20,10 +20,10 @@ import { SendSuppressionsApi } from "../send/http/suppressionsApi.ts"
 import { SendTenantsApi } from "../send/http/tenantsApi.ts"
 import { TalkApi } from "../talk/talkApi.ts"
 import { TelcoApi } from "../telco/telcoApi.ts"
-import { webhooksDocument } from "../webhooks/http/document.ts"
 import { EventDeliveriesApi } from "../webhooks/http/eventDeliveriesApi.ts"
 import { WebhooksApi } from "../webhooks/http/webhooksApi.ts"
-import { describeSecurity } from "./openapi.ts"
+import { webhooksDocument } from "../webhooks/http/webhooksDocument.ts"
+import { describeSecurity } from "./describeSecurity.ts"
 import { SystemApi } from "./systemApi.ts"
 
 /** The introduction of the documentation. */

@@ -28,7 +28,7 @@ import {
 import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
-import { createNextDomainKeys } from "../send/senders/domains/nextKeys.ts"
+import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
 import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"

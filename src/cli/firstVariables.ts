@@ -7,7 +7,7 @@ import { join, resolve } from "node:path"
 import { Data, Effect } from "effect"
 import { type Config, settings } from "../config/settings.ts"
 import { nearestName } from "../http/unknownNames.ts"
-import { isMigrated } from "../postgres/server.ts"
+import { isMigrated } from "../postgres/databaseServer.ts"
 import { tellUnknown } from "./flags.ts"
 
 /** A first start was given variables that look like settings and are none. */

@@ -3,14 +3,13 @@ import * as NodeWorker from "@effect/platform-node/NodeWorker"
 import { Context, Effect, Layer, Queue, Redacted, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Worker } from "effect/workers"
-import { type Admission, admitUsual } from "./admission.ts"
+import { type Admission, admitUsual } from "./fileAdmission.ts"
 import { bundledSources } from "./files/bundledSources.ts"
 import { sourceName } from "./files/download.ts"
 import { layer as readersLayer } from "./files/read.ts"
 import { type IngestionEvent, IngestionProgress, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"
 import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts"
 import type { DatasetKind } from "./model.ts"
-import { workerModule } from "./workerModule.ts"
 
 /**
  * Ingestion as a service (docs/directory.md, 6): brings published files into the database and remembers what was
@@ -226,3 +225,8 @@ const workerEnded = (source: string): IngestionStopped =>
     reason: "WorkerEnded",
     message: `${source} was not ingested: the thread that did it has ended. A file is stored as a whole or not at all; try again.`
   })
+
+export const workerModule: URL = new URL(
+  import.meta.url.endsWith(".ts") ? "./ingestionWorker.ts" : "./ingestionWorker.js",
+  import.meta.url
+)

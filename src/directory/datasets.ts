@@ -1,6 +1,6 @@
 import type { Statement } from "effect/sql"
 import { type UnnestType, unnest } from "../postgres/unnest.ts"
-import type { Records } from "./files/reader.ts"
+import type { Records } from "./files/DatasetReader.ts"
 import type { DatasetKind } from "./model.ts"
 
 /**

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import type { Dataset } from "./datasets.ts"
-import type { Unread } from "./files/reader.ts"
+import type { Unread } from "./files/DatasetReader.ts"
 
 /**
  * Computes a staged file's changes of the stored records, in the database: `compare` counts the changes, `apply`

@@ -1,11 +1,11 @@
 import { Clock, Effect, Ref } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
-import { storableText } from "../postgres/text.ts"
+import { storableText } from "../postgres/errorText.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
-import { type Admission, judgeAge, judgeRemovals, judgeRetired } from "./admission.ts"
 import { batchQuery, datasets } from "./datasets.ts"
 import { apply, compare, conflicts, type Difference, removals, type Scope, stagingTable } from "./difference.ts"
+import { type Admission, judgeAge, judgeRemovals, judgeRetired } from "./fileAdmission.ts"
 import { type DirectoryFile, type FileSummary, readFile } from "./files/read.ts"
 import {
   ConflictingCodes,

@@ -1,7 +1,7 @@
 import { Effect, type FileSystem, Queue, Stream } from "effect"
 import type { HttpClient } from "effect/http"
 import type { SqlClient } from "effect/sql"
-import { type Admission, NothingToRetire } from "./admission.ts"
+import { type Admission, NothingToRetire } from "./fileAdmission.ts"
 import { openSource, sourceName } from "./files/read.ts"
 import { ingestFile } from "./ingest.ts"
 import {

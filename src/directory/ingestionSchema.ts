@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { NothingToRetire, OlderPublication, StillNamed, TooManyRemovals } from "./admission.ts"
+import { NothingToRetire, OlderPublication, StillNamed, TooManyRemovals } from "./fileAdmission.ts"
 import { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
 import { datasetKinds } from "./model.ts"
 

@@ -12,7 +12,7 @@ import { ProcessBounds } from "./core/actors/ProcessBounds.ts"
 import { Engine } from "./EngineService.ts"
 import { EngineRefused } from "./errors.ts"
 import type { AnyLane } from "./Lane.ts"
-import { makeService } from "./makeEngine.ts"
+import { makeEngine } from "./makeEngine.ts"
 import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "./memory/CursorsMemory.ts"
 import * as JournalMemory from "./memory/JournalMemory.ts"
@@ -26,7 +26,7 @@ import { layerLocal, Placement, type PlacementRefused, type PlacementUnavailable
 import { Remote } from "./ports/Remote.ts"
 import { Signals } from "./ports/Signals.ts"
 import type { Reactor } from "./Reactor.ts"
-import { Subscriptions } from "./shell/followers/Subscriptions.ts"
+import { OpenStreams } from "./shell/followers/OpenStreams.ts"
 import { closeAll, untilHandedOver } from "./shell/partition/awaitStatus.ts"
 import type { EngineContext } from "./shell/partition/EngineContext.ts"
 import { register } from "./shell/partition/internals.ts"
@@ -100,7 +100,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     remote,
     local,
     traffic: new RemoteTraffic(random.toString(36), services as Context.Context<never>),
-    subscriptions: new Subscriptions(),
+    subscriptions: new OpenStreams(),
     acts: builtInActs(),
     clock: yield* Clock.Clock,
     clockGuard: yield* ClockGuard,
@@ -138,7 +138,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
       Effect.sync(() => context.subscriptions.close())
     )
   )
-  const engine = makeService(context, services as Context.Context<never>)
+  const engine = makeEngine(context, services as Context.Context<never>)
   register(engine, { context, partitions: local })
   return engine
 })

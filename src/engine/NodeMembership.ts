@@ -4,7 +4,7 @@
  * options speak to. Needs no service.
  */
 import { Clock, Deferred, Duration, Effect, Result, Semaphore } from "effect"
-import type { FormatsRefused, SeenLevel } from "../common/formats.ts"
+import type { FormatsRefused, SeenLevel } from "../common/formatLevels.ts"
 
 /** How often a node gives a sign of life. */
 export const beatMillis = 500

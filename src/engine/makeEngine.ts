@@ -207,7 +207,7 @@ const laneAsks = (places: Places, context: Context.Context<never>) => {
 }
 
 /** Makes the service of an engine. `services` are for the fibers that it starts by itself. */
-export const makeService = (context: EngineContext, services: Context.Context<never>) => {
+export const makeEngine = (context: EngineContext, services: Context.Context<never>) => {
   const places = new Places(context)
   const { local } = context
   const asks = actorAsks(places)

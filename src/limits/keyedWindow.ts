@@ -2,11 +2,12 @@
  * The services of the rolling, distinct and monthly rules have one shape: `take` counts what passes, `peek` counts nothing, both for a key, by the
  * Clock. Needs the Clock alone.
  */
+
 import { Clock, type Effect } from "effect"
 import { attempt } from "./attempt.ts"
-import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
-import { KeyedStates } from "./KeyedStates.ts"
-import type { WindowDecision } from "./windowDecision.ts"
+import { InvalidArgument, type LimiterUnreachable } from "./errors.ts"
+import { defaultMaxKeys, maximumKeyLength, maximumMaxKeys } from "./memory.ts"
+import { assertInteger, type WindowDecision } from "./windowDecision.ts"
 
 interface KeyedRule<State, Request, Decision> {
   readonly initial: State
@@ -56,5 +57,58 @@ export const makeKeyedWindow = <State, Request, Decision extends WindowDecision>
   return {
     take: (key, request) => Clock.clockWith((clock) => attempt(() => decide(key, request, clock, true))),
     peek: (key, request) => Clock.clockWith((clock) => attempt(() => decide(key, request, clock, false)))
+  }
+}
+
+export class KeyedStates<State> {
+  private readonly maxKeys: number
+  private readonly endOf: (state: State) => number
+  private readonly states = new Map<string, State>()
+  private latest = Number.NEGATIVE_INFINITY
+
+  /**
+   * @param endOf Unix milliseconds from which on a state equals a new one; it must grow with each `set`, for every key alike
+   * @throws InvalidArgument if `maxKeys` is outside its range.
+   */
+  constructor(maxKeys: number | undefined, endOf: (state: State) => number) {
+    this.maxKeys = maxKeys ?? defaultMaxKeys
+    assertInteger("maxKeys", this.maxKeys, 1, maximumMaxKeys)
+    this.endOf = endOf
+  }
+
+  get size(): number {
+    return this.states.size
+  }
+
+  /** The clock's time, but none before one that was seen: a key that was dropped must not have its entries back in force. */
+  time(now: number): number {
+    if (now > this.latest) this.latest = now
+    return this.latest
+  }
+
+  /** @throws InvalidArgument unless the key has 1 to `maximumKeyLength` characters. */
+  get(key: string): State | undefined {
+    if (key.length === 0 || key.length > maximumKeyLength) {
+      throw new InvalidArgument({
+        argument: "key",
+        message: `key must have 1 to ${maximumKeyLength} characters, got ${key.length}`
+      })
+    }
+    return this.states.get(key)
+  }
+
+  /** Undefined if there is room for a new key, else Unix milliseconds at which the next key is dropped. */
+  fullUntil(now: number): number | undefined {
+    for (const [key, state] of this.states) {
+      if (this.endOf(state) > now) return this.states.size < this.maxKeys ? undefined : this.endOf(state)
+      this.states.delete(key)
+    }
+    return undefined
+  }
+
+  /** Keeps a state. The keys are in the order of their latest `set`, so that those that end first stand in front. */
+  set(key: string, state: State): void {
+    this.states.delete(key)
+    this.states.set(key, state)
   }
 }

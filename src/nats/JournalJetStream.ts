@@ -29,7 +29,7 @@ import {
 } from "./logStream.ts"
 import { surveyLogStreams } from "./logSurvey.ts"
 import * as OrderedReader from "./orderedReader.ts"
-import { answerOf } from "./publishAnswers.ts"
+import { publishAnswerOf } from "./publishAnswer.ts"
 import * as Requests from "./requests.ts"
 
 export type JournalOptions = Omit<LogStreamOptions, "newBytes">
@@ -120,7 +120,7 @@ const publishing =
         whenDisconnected: "fail"
       }),
       {
-        onSuccess: answerOf,
+        onSuccess: publishAnswerOf,
         onFailure: ({ reason }): PublishAnswer => {
           if (reason === "no-responders") return { _tag: "NoLeader" }
           if (reason === "not-sent") return { _tag: "NotSent" }

@@ -6,7 +6,7 @@
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Data, Effect, type Scope, Semaphore } from "effect"
 import * as Api from "./jetStreamApi.ts"
-import { answerOf } from "./publishAnswers.ts"
+import { publishAnswerOf } from "./publishAnswer.ts"
 import * as Requests from "./requests.ts"
 
 /** The message was not stored, or it is not known whether it was; or nothing can be read now. */
@@ -152,7 +152,7 @@ export const make = (client: Client, options: MessageStreamOptions): Effect.Effe
         requests.request(subject, data, { timeoutMillis: publishTimeoutMillis, whenDisconnected: "fail" }),
         unavailable
       )
-      const answer = answerOf(message)
+      const answer = publishAnswerOf(message)
       if (answer._tag === "Acked") return answer.sequence
       // A stream that was removed by hand has to be created again.
       isOpen = false

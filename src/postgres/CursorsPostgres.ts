@@ -17,7 +17,7 @@ import {
   ReactorTransaction
 } from "../engine/ports/Cursors.ts"
 import { deferred, flushDeferred } from "./deferredStatements.ts"
-import { storableText } from "./text.ts"
+import { storableText } from "./errorText.ts"
 import { isMissing, isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
 import { unnest } from "./unnest.ts"
 

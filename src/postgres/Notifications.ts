@@ -23,7 +23,7 @@ import {
 import type { SqlError } from "effect/sql"
 import { Pauses } from "../common/backoff.ts"
 import { PgClient } from "./PgClient.ts"
-import { type PgSession, type Watch, watch } from "./session.ts"
+import { type PgSession, type Watch, watch } from "./PgSession.ts"
 
 /** Longest payload that PostgreSQL carries, in bytes of UTF-8. Send an id and read the rest from a table. */
 export const maxPayloadBytes = 7_999

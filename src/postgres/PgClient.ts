@@ -27,7 +27,7 @@ import { Borrowed, explaining } from "./connection.ts"
 import * as Deadlines from "./deadlines.ts"
 import { refusedStatement } from "./errors.ts"
 import { LeasedConnection } from "./LeasedConnection.ts"
-import * as Session from "./session.ts"
+import * as Session from "./PgSession.ts"
 import { json } from "./unnest.ts"
 
 export type { PgConfig } from "./config.ts"

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto"
 import { Data, Deferred, Effect, Exit, Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { PgClient } from "./PgClient.ts"
-import { type PgSession, type Watch, watch } from "./session.ts"
+import { type PgSession, type Watch, watch } from "./PgSession.ts"
 
 /**
  * The holder notices a vanished server within the sum of these two. That is sooner than the server notices a vanished

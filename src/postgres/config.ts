@@ -7,7 +7,7 @@ import { PgConnection, type PgPool } from "@effect/sql-pg"
 import { Data, Duration, Effect, Redacted } from "effect"
 import { type PgAddress, type PgHost, readAddress, type SessionAttributes } from "./address.ts"
 import { TlsFileUnreadable, takesTls, tlsOptions } from "./tls.ts"
-import { registry } from "./types.ts"
+import { typeRegistry } from "./types.ts"
 
 /** The default size of the pool. */
 export const defaultMaxConnections = 10
@@ -148,7 +148,7 @@ const resolveHost = Effect.fnUntraced(function* (
     startupParameters: { TimeZone: "UTC" },
     connectTimeout: Duration.millis(connectTimeoutMillis),
     keepAlive: Duration.millis(tcpKeepAliveDelayMillis),
-    types: registry,
+    types: typeRegistry,
     preparedStatementCacheSize: preparedStatements,
     maxMessageSize: maximumMessageBytes,
     maxConnections: maxConnections - sharedConnections,

@@ -57,6 +57,6 @@ const bytea: PgTypes.Codec<Uint8Array> = {
 }
 
 /** The types of every connection of the adapter. */
-export const registry: PgTypes.Registry = PgTypes.makeRegistry()
-registry.register(PgTypes.OID.int8, int8)
-registry.register(PgTypes.OID.bytea, bytea)
+export const typeRegistry: PgTypes.Registry = PgTypes.makeRegistry()
+typeRegistry.register(PgTypes.OID.int8, int8)
+typeRegistry.register(PgTypes.OID.bytea, bytea)

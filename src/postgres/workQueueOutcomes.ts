@@ -3,7 +3,7 @@
  * returns the outcomes that counted. Needs no service.
  */
 import type { SqlClient, Statement } from "effect/sql"
-import { storableText } from "./text.ts"
+import { storableText } from "./errorText.ts"
 import { unnest } from "./unnest.ts"
 import { tableOf } from "./workQueueTable.ts"
 

@@ -8,7 +8,7 @@ import { SentenceInvalidRequest, SentenceRateLimited, SentenceUnavailable } from
 import { RequiredScopes, TalkAccess } from "../platform/access.ts"
 import { contentTypes, formatIds } from "./formats.ts"
 import { maximumSpeed, maximumTextCharacters, minimumSpeed } from "./limits.ts"
-import { charactersOf } from "./text.ts"
+import { charactersOf } from "./splitText.ts"
 
 const expectedText = `Expected 1 to ${maximumTextCharacters} characters that are not all blank`
 const expectedSpeed = `Expected a number from ${minimumSpeed} to ${maximumSpeed}`

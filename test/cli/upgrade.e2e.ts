@@ -25,7 +25,7 @@ const caps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 100 }
 /** What the older build did not have. */
 const older: ReadonlyArray<Replacement> = [
   { file: "src/common/version.ts", from: "= packageJson.version", to: '= "0.0.9"' },
-  { file: "src/common/formats.ts", from: "contentSizes: 2", to: "" },
+  { file: "src/common/formatLevels.ts", from: "contentSizes: 2", to: "" },
   {
     file: "src/send/account/actors/model.ts",
     from: "const bytes = { bytes: Schema.optionalKey(Schema.Finite) }",

@@ -4,7 +4,7 @@ import { Context, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
 import * as EngineModule from "../../src/engine/Engine.ts"
-import * as Parked from "../../src/engine/ParkedRecords.ts"
+import * as Parked from "../../src/engine/Parked.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import type { EventRecord } from "../../src/engine/records.ts"
 

@@ -6,7 +6,7 @@ import { expect, it } from "@effect/vitest"
 import { connect } from "@nats-io/transport-node"
 import { Effect, Exit, Fiber, Redacted, Schedule, Scope, Stream } from "effect"
 import { inject } from "vitest"
-import { freePort } from "../../src/embedded/ports.ts"
+import { freePort } from "../../src/embedded/freePort.ts"
 import { connectNats, type NatsConnectionOptions } from "../../src/nats/connection.ts"
 import { pretend, startServer, temporaryFolder } from "./support.ts"
 

@@ -4,9 +4,9 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql"
+import { checkServer, isShared, PostgresPooled } from "../../src/postgres/databaseServer.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
-import { checkServer, isShared, PostgresPooled } from "../../src/postgres/server.ts"
-import type { PgSession } from "../../src/postgres/session.ts"
+import type { PgSession } from "../../src/postgres/PgSession.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 
 /** The parameters that a start message names. */

@@ -27,7 +27,7 @@ const isFirst = (args: ReadonlyArray<string>): boolean => {
 }
 
 /** The program that the run starts, loaded by Node: as source it would be transformed for each worker. */
-const loadProgram = (): Promise<typeof import("../../src/cli/inProcess.ts")> => {
+const loadProgram = (): Promise<typeof import("../../src/cli/runCommand.ts")> => {
   const file = pathToFileURL(join(dirname(process.env.SLUICE_TEST_PROGRAM!), "commands.mjs"))
   return import(/* @vite-ignore */ file.href)
 }

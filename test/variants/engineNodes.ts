@@ -56,7 +56,7 @@ export const engineNodes: ReadonlyArray<Variant> = [
     find: "Math.max(inForce, Math.min(...known))",
     replace: "Math.max(inForce, Math.max(...known))",
     sentence: "facts of a new version are written while an older node may get the partition next",
-    finders: ["formats.unit", "owners"]
+    finders: ["formatLevels.unit", "owners"]
   },
   {
     name: "formats: the level falls",

@@ -22,7 +22,7 @@ export const stores: ReadonlyArray<Variant> = [
     replace: "const limitReached = errorCode === errorCodes.storeFailed",
     sentence:
       "a frame that may have been stored counts as surely not stored, because a disk that fails looks like a full log",
-    finders: ["publishAnswers.unit", "journal.it"]
+    finders: ["publishAnswer.unit", "journal.it"]
   },
   {
     name: "journal: a reader skips what is missing",

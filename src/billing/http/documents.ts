@@ -4,7 +4,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { errorBody } from "../../http/errors.ts"
 import type { Page } from "../../http/server.ts"
 import { documentsPath, Invoices } from "../Invoices.ts"
-import { invoiceDocument } from "../pdf/document.ts"
+import { invoiceDocument } from "../pdf/invoiceDocument.ts"
 
 const suffix = ".pdf"
 const ids = /^[A-Za-z0-9_]{1,255}$/

@@ -5,7 +5,6 @@
  */
 import { type CarrierType, type CarrierTypeRecord, carrierTypes, countries, multipleCarriersOcn } from "../model.ts"
 import { splitCsv } from "./csv.ts"
-import { quoted } from "./printable.ts"
 import {
   badOcn,
   type Columns,
@@ -15,7 +14,8 @@ import {
   placesOf,
   takeFirst,
   wrongFields
-} from "./reader.ts"
+} from "./DatasetReader.ts"
+import { quoted } from "./printable.ts"
 
 const required = ["ocn", "company_name", "common_name", "type", "country"] as const
 

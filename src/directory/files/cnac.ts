@@ -5,7 +5,6 @@
  */
 import type { CodeRecord, ExchangeStatus } from "../model.ts"
 import { splitCsv } from "./csv.ts"
-import { quoted } from "./printable.ts"
 import {
   areaCodesOf,
   badOcn,
@@ -21,7 +20,8 @@ import {
   placesOf,
   takeFirst,
   wrongFields
-} from "./reader.ts"
+} from "./DatasetReader.ts"
+import { quoted } from "./printable.ts"
 import { provinces } from "./regions.ts"
 
 const required = ["NPA", "CO Code (NXX)", "Status", "Exchange Area", "Company", "OCN"] as const

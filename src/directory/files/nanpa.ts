@@ -4,7 +4,6 @@
  * 9, 10 and 11 columns by column name; the publication date may be a header cell of its own or be inside the last one.
  */
 import type { CodeRecord, ExchangeStatus } from "../model.ts"
-import { quoted } from "./printable.ts"
 import {
   areaCodesOf,
   badOcn,
@@ -20,7 +19,8 @@ import {
   placesOf,
   takeFirst,
   wrongFields
-} from "./reader.ts"
+} from "./DatasetReader.ts"
+import { quoted } from "./printable.ts"
 import { stateOfCell, states } from "./regions.ts"
 
 const updatedPattern = /\s*File Updated:?\s*(\d{1,2}\/\d{1,2}\/\d{4})\s*/i

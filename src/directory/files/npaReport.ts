@@ -4,7 +4,6 @@
  */
 import type { AreaCodeRecord } from "../model.ts"
 import { splitCsv } from "./csv.ts"
-import { quoted } from "./printable.ts"
 import {
   type Columns,
   codeAt,
@@ -15,7 +14,8 @@ import {
   placesOf,
   takeFirst,
   wrongFields
-} from "./reader.ts"
+} from "./DatasetReader.ts"
+import { quoted } from "./printable.ts"
 import { regionsOfLocation } from "./regions.ts"
 
 const required = ["NPA_ID", "USE", "LOCATION", "COUNTRY", "IN_SERVICE"] as const

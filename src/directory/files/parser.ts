@@ -5,11 +5,11 @@
  */
 import { createHash } from "node:crypto"
 import type { DatasetKind } from "../model.ts"
+import type { Coverage, DatasetReader, Records, Unread } from "./DatasetReader.ts"
 import type { MalformedLines, Refusal } from "./errors.ts"
 import { listedMalformedLimit, malformedShareLimit, recognitionLimitBytes, unreadKeysLimit } from "./limits.ts"
 import { makeLineSplitter } from "./lines.ts"
 import { printableBytes } from "./printable.ts"
-import type { Coverage, DatasetReader, Records, Unread } from "./reader.ts"
 import { headerLines, recognize } from "./recognize.ts"
 
 /** The data of a file's header. */

@@ -8,11 +8,11 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Effect, type FileSystem, Layer, type Scope, Stream } from "effect"
 import { FetchHttpClient, type HttpClient } from "effect/http"
 import type { DatasetKind } from "../model.ts"
+import type { Records } from "./DatasetReader.ts"
 import { localCopy, sourceName } from "./download.ts"
 import { NotRecognized, Refused, type SourceUnreadable } from "./errors.ts"
 import { batchRecords, recognitionLimitBytes } from "./limits.ts"
 import { type FileParser, makeFileParser, type Result, type Unrecognized } from "./parser.ts"
-import type { Records } from "./reader.ts"
 import { type PackedFile, type Progress, type SkippedEntry, unpack } from "./unpack.ts"
 
 /** A recognised file of an open source. See {@link openSource}. */

@@ -4,9 +4,9 @@
  */
 import { carrierTypesHeader, makeCarrierTypesReader } from "./carrierTypes.ts"
 import { cnacDate, cnacHeader, makeCnacReader } from "./cnac.ts"
+import type { DatasetReader } from "./DatasetReader.ts"
 import { makeNanpaReader, nanpaHeader } from "./nanpa.ts"
 import { makeNpaReportReader, npaReportDate, npaReportHeader } from "./npaReport.ts"
-import type { DatasetReader } from "./reader.ts"
 
 /** Lines at the beginning of a file that take part in recognising it. */
 export const headerLines = 2

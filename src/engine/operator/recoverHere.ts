@@ -11,7 +11,7 @@ import { Journal } from "../ports/Journal.ts"
 import { ownsNow } from "../shell/ownsNow.ts"
 import { logsElsewhere } from "../shell/partition/ownLogs.ts"
 import type { Partition } from "../shell/partition/Partition.ts"
-import { acceptClock, acceptLoss } from "./recover.ts"
+import { acceptClock, acceptLoss } from "./acceptLoss.ts"
 
 /** What an operator allows. */
 export interface RecoverAsked {

@@ -1,6 +1,6 @@
 /** Describes a node's part in the cluster, for code that shows or ends it. It loads nothing of effect/cluster. */
 import { Context, type Effect, type Scope } from "effect"
-import type { FormatsRefused } from "../../common/formats.ts"
+import type { FormatsRefused } from "../../common/formatLevels.ts"
 import type * as Nodes from "./nodes.ts"
 
 /** This node's part in the cluster. */

@@ -4,7 +4,7 @@
  * node takes it: while PostgreSQL is away it continues to serve under its log's fence. Needs `PgClient`; the locks have
  * connections of their own.
  */
-import { Clock, Context, Duration, Effect, Exit, Layer, Option, type Redacted, Schedule, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, type Redacted, Schedule, Scope } from "effect"
 import {
   EntityId,
   MessageStorage,
@@ -17,15 +17,14 @@ import {
   SqlRunnerStorage
 } from "effect/cluster"
 import type { SqlError } from "effect/sql"
-import type { FormatsRefused } from "../../common/formats.ts"
+import type { FormatsRefused } from "../../common/formatLevels.ts"
 import * as NodeMembership from "../../engine/NodeMembership.ts"
 import * as PartitionOwnership from "../../engine/PartitionOwnership.ts"
 import { Placement, PlacementRefused, PlacementUnavailable } from "../../engine/ports/Placement.ts"
 import * as AdvisoryLock from "../advisoryLock.ts"
-import * as Formats from "../formats.ts"
+import * as Formats from "../clusterFormats.ts"
 import * as PgClient from "../PgClient.ts"
 import { placementLock } from "../PlacementPostgres.ts"
-import { makeHandover } from "./handover.ts"
 import { LockWatch } from "./lockWatch.ts"
 import { Membership } from "./Membership.ts"
 import * as Nodes from "./nodes.ts"
@@ -152,9 +151,9 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   const { name } = options.node
   let card: Nodes.NodeCard = { ...options.node, level: formats.known.newest }
   const membership = yield* Scope.fork(yield* Effect.scope)
-  let tenure: PartitionOwnership.PartitionOwnership | undefined
+  let ownership: PartitionOwnership.PartitionOwnership | undefined
 
-  const { beforeLeave, giveBack, hasLeft } = makeHandover(membership, () => tenure)
+  const { beforeLeave, giveBack, hasLeft } = makeHandover(membership, () => ownership)
 
   const attendance = yield* NodeMembership.make({
     newest: card.level,
@@ -186,7 +185,7 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
       isUncertain: (partition) => watch.isUncertain(partition)
     })
     yield* Effect.addFinalizer(() => leave)
-    tenure = own
+    ownership = own
     yield* Effect.mapError(attendance.join, notJoined)
     yield* Effect.forkScoped(attendance.attend)
     if (!options.takesPartitions) return
@@ -204,7 +203,7 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
     yield* awaitOwners(nodes, partitions)
   })
 
-  const owns: Placement["Service"]["owns"] = (partition) => tenure?.owns(partition) ?? Effect.succeed(false)
+  const owns: Placement["Service"]["owns"] = (partition) => ownership?.owns(partition) ?? Effect.succeed(false)
 
   const { level } = formats
   return Context.make(Placement, Placement.of({ place, owns, level, isShared: true })).pipe(
@@ -251,3 +250,45 @@ const awaitOwners = Effect.fnUntraced(function* (nodes: Nodes.Nodes, partitions:
 })
 
 export const layer = (options: ClusterOptions) => Layer.effectContext(make(options))
+
+/** How long a node that leaves waits until its partitions are handed over and its locks given back. */
+const leaveMillis = 5_000
+
+/** The handover of a node. */
+export interface Handover extends Pick<Membership["Service"], "beforeLeave" | "hasLeft"> {
+  /** Hands all partitions over. Another run has nothing left to do. */
+  readonly giveBack: Effect.Effect<void>
+}
+
+/** The handover of a node whose locks are given back as `membership` closes. */
+export const makeHandover = (
+  membership: Scope.Closeable,
+  ownership: () => PartitionOwnership.PartitionOwnership | undefined
+): Handover => {
+  const before = new Set<Effect.Effect<void>>()
+  let hasLeft = false
+  const runBefore = Effect.suspend(() => {
+    const all = [...before]
+    before.clear()
+    return Effect.all(all, { concurrency: "unbounded", discard: true })
+  })
+  return {
+    hasLeft: () => hasLeft,
+    beforeLeave: (effect) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.sync(() => before.add(effect)),
+          () => Effect.sync(() => before.delete(effect))
+        )
+      ),
+    giveBack: Effect.gen(function* () {
+      yield* runBefore
+      hasLeft = true
+      ownership()?.leave()
+      // effect/cluster gives its locks back only when it sees them, and waits for that without an end. What it does not
+      // give back expires.
+      const closing = yield* Effect.forkDetach(Scope.close(membership, Exit.void), { startImmediately: true })
+      yield* Effect.timeoutOption(Fiber.await(closing), Duration.millis(leaveMillis))
+    })
+  }
+}

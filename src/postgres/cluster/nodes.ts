@@ -5,8 +5,8 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { type FormatsRefused, formatLevels } from "../../common/formats.ts"
-import type { Formats } from "../formats.ts"
+import { type FormatsRefused, formatLevels } from "../../common/formatLevels.ts"
+import type { Formats } from "../clusterFormats.ts"
 
 /** A node as it shows itself. */
 export interface NodeCard {

@@ -1,7 +1,7 @@
 /** Creates the tables in which the nodes of a deployment publish themselves (`nodes.ts`). Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { formatLevels } from "../../common/formats.ts"
+import { formatLevels } from "../../common/formatLevels.ts"
 
 export const createClusterTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

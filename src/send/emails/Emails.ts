@@ -12,9 +12,15 @@ import type { Message } from "../Message.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
 import { keptContentMillis } from "./contents/limits.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
+import {
+  type EmailHandoff,
+  type EmailHold,
+  type HandoffAnswerShown,
+  handoffOf,
+  holdsOf,
+  withAnswers
+} from "./emailDetails.ts"
 import type { ShownState } from "./forms.ts"
-import { type EmailHandoff, type HandoffAnswerShown, handoffOf, withAnswers } from "./handoffOf.ts"
-import { type EmailHold, holdsOf } from "./holdsOf.ts"
 import { emailsTable } from "./table.ts"
 
 /** Nobody's email in this mode, or one that is not kept any more. */

@@ -11,7 +11,7 @@ import {
 } from "../limits.ts"
 import { type Attachment, type Tag, unsubscribeHeader } from "../Message.ts"
 import type { EmailForm } from "./forms.ts"
-import { Fault, fault, isLine } from "./texts.ts"
+import { Fault, fault, isLine } from "./readFields.ts"
 
 /** Names of header fields (RFC 5322, 2.2), without the signs that some programs stumble over. */
 const headerName = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/

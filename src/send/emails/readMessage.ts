@@ -11,8 +11,7 @@ import { riskySignalsOf } from "../rules/content/index.ts"
 import { type Address, isSimulator, readAddress } from "./addresses.ts"
 import type { EmailForm } from "./forms.ts"
 import { attachmentsOf, headersOf, tagsOf } from "./headersAndAttachments.ts"
-import { Fault, fault, isLine } from "./texts.ts"
-import { timeOf } from "./time.ts"
+import { Fault, fault, isLine, timeOf } from "./readFields.ts"
 
 /** What a request is checked against. */
 export interface Checks {

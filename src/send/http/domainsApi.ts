@@ -7,9 +7,9 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { SendAccess } from "../../platform/access.ts"
 import { tiers } from "../limits.ts"
+import { recordStatuses } from "../senders/domains/dnsRecords.ts"
 import { domainStatuses } from "../senders/domains/model.ts"
-import { recordStatuses } from "../senders/domains/records.ts"
-import { pageOf, pageQuery } from "./pages.ts"
+import { pageOf, pageQuery } from "./answerPage.ts"
 import {
   SendConflict,
   SendIdempotencyConflict,

@@ -3,8 +3,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"
 import { senderStatuses } from "../senders/addresses/model.ts"
+import { pageOf, pageQuery } from "./answerPage.ts"
 import { idempotent, idParameter, listedTier, once, standing } from "./domainsApi.ts"
-import { pageOf, pageQuery } from "./pages.ts"
 import {
   SendConflict,
   SendIdempotencyConflict,

@@ -8,9 +8,9 @@ import { quote } from "../../http/parameters.ts"
 import { retryAfter } from "../../http/RequestState.ts"
 import type { SingleSender } from "../senders/addresses/model.ts"
 import { Senders, type SenderView, type VerificationTooSoon } from "../senders/addresses/Senders.ts"
-import { currentAccount } from "./account.ts"
+import { answerPage } from "./answerPage.ts"
+import { currentAccount } from "./currentAccount.ts"
 import { shownStanding } from "./domainsHttp.ts"
-import { answerPage } from "./pages.ts"
 import {
   available,
   SendConflict,

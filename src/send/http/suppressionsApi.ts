@@ -7,8 +7,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { SendAccess } from "../../platform/access.ts"
 import { origins } from "../account/suppressions/suppression.ts"
 import { maximumEmails } from "../limits.ts"
+import { pageOf, pageQuery } from "./answerPage.ts"
 import { idempotent, once } from "./domainsApi.ts"
-import { pageOf, pageQuery } from "./pages.ts"
 import { SendIdempotencyConflict, SendInvalidRequest, SendNotFound, SendUnavailable } from "./sendErrors.ts"
 
 const idOrEmail = Schema.String.check(

@@ -3,10 +3,9 @@
  * whether they answer the same when they are asked the same. The engine promises its users that it will refuse most of that; a simulation says
  * which function it was. Needs no service.
  */
+import { isDeepStrictEqual } from "node:util"
 import { type AnyActor, type DecideContext, Decision, WakeAgain } from "../../engine/Actor.ts"
 import { describe } from "../../engine/describe.ts"
-import { differenceOf } from "./differences.ts"
-import { watching } from "./machineReads.ts"
 
 /** Told what is wrong with a rule; `isImpure` for what makes it answer otherwise another time. */
 export type Complain = (sentence: string, isImpure: boolean) => void
@@ -187,5 +186,82 @@ export class RuleWatch {
       }
       return answer
     }
+  }
+}
+
+const showValue = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** The first place at which two values differ, and what stands there; undefined when they are equal. */
+export const differenceOf = (left: unknown, right: unknown, at = ""): string | undefined => {
+  if (isDeepStrictEqual(left, right)) return undefined
+  if (isRecord(left) && isRecord(right))
+    for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
+      const found = differenceOf(left[name], right[name], at === "" ? name : `${at}.${name}`)
+      if (found !== undefined) return found
+    }
+  return `${at === "" ? "" : `${at}: `}${showValue(left)} and ${showValue(right)}`
+}
+
+type Told = (name: string) => void
+
+/** Who is told; undefined while nothing is watched. */
+let told: Told | undefined
+
+const RealDate = globalThis.Date
+
+const WatchedDate = new Proxy(RealDate, {
+  construct(target, parts, newTarget) {
+    if (parts.length === 0) told?.("the clock, by new Date()")
+    return Reflect.construct(target, parts, newTarget) as object
+  },
+  apply(target, self, parts) {
+    told?.("the clock, by Date()")
+    return Reflect.apply(target, self, parts) as unknown
+  },
+  get(target, name, receiver) {
+    if (name === "now") told?.("the clock, by Date.now")
+    return Reflect.get(target, name, receiver) as unknown
+  }
+})
+
+const { random } = Math
+
+const watchedRandom = (): number => {
+  told?.("random numbers, by Math.random")
+  return random()
+}
+
+const realPerformance = globalThis.performance
+
+const WatchedPerformance = new Proxy(realPerformance, {
+  get(target, name) {
+    if (name === "now") told?.("the clock, by performance.now")
+    const value = Reflect.get(target, name) as unknown
+    return typeof value === "function" ? value.bind(target) : value
+  }
+})
+
+const exchange = (date: DateConstructor, randomNumber: () => number, performance: typeof realPerformance): void => {
+  globalThis.Date = date
+  Math.random = randomNumber
+  globalThis.performance = performance
+}
+
+/** Runs something, and tells what it reads of the machine. */
+export const watching = <A>(tell: Told, run: () => A): A => {
+  const outer = told
+  told = tell
+  if (outer === undefined) exchange(WatchedDate, watchedRandom, WatchedPerformance)
+  try {
+    return run()
+  } finally {
+    told = outer
+    if (outer === undefined) exchange(RealDate, random, realPerformance)
   }
 }

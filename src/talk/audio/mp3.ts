@@ -1,5 +1,5 @@
 /** Reads MP3 streams (MPEG-1, 2 and 2.5, layer III): finds the frames, which give the duration of the audio. Pure. */
-import { type AudioReader, makeByteBuffer } from "./reader.ts"
+import { type AudioReader, makeByteBuffer } from "./AudioReader.ts"
 
 /** Kilobits a second by the header's index; 0 is a frame of free format, which is not read. */
 const rates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]

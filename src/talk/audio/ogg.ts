@@ -2,7 +2,7 @@
  * Reads Ogg streams of Opus (RFC 3533, RFC 7845): finds the pages, whose positions give the duration of the audio.
  * Consecutive parts are a chained stream, which needs no change. Pure.
  */
-import { type AudioReader, makeByteBuffer } from "./reader.ts"
+import { type AudioReader, makeByteBuffer } from "./AudioReader.ts"
 
 const pageHeaderBytes = 27
 /** Positions count samples of this rate, whatever the audio's own is. */

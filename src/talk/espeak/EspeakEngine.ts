@@ -2,13 +2,14 @@
  * Speaks by the programs of this machine: `espeak-ng` makes WAV, `lame` and `opusenc` make MP3 and Ogg Opus of it if
  * they are installed (docs/platform.md, 10.5).
  */
+import { accessSync, constants } from "node:fs"
+import { delimiter, join } from "node:path"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, type PlatformError, Stream } from "effect"
-import type { ChildProcessSpawner } from "effect/process"
+import { Effect, Exit, Layer, PlatformError, Stream } from "effect"
+import { ChildProcess, ChildProcessSpawner } from "effect/process"
 import type { FormatId } from "../formats.ts"
 import { offerMillis, probeTimeoutMillis } from "../limits.ts"
 import { SpeechEngine, type SpeechOrder, SpeechUnavailable } from "../SpeechEngine.ts"
-import { findProgram, runProgram } from "./programs.ts"
 import { type EspeakVoice, readable, readListing, wordsPerMinuteOf } from "./voiceList.ts"
 
 interface Encoder {
@@ -120,3 +121,55 @@ const make = Effect.fnUntraced(function* (path: string) {
     speak: (order) => [speak(order)]
   })
 })
+
+/** The file of a program in the folders of a path; undefined where none has it. */
+export const findProgram = (name: string, path: string): string | undefined =>
+  path
+    .split(delimiter)
+    .filter((folder) => folder !== "")
+    .map((folder) => join(folder, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+
+/** The environment of the programs: none of the platform's own, which has its secrets. */
+const environment = { LC_ALL: "C.UTF-8", ESPEAK_DATA_PATH: process.env.ESPEAK_DATA_PATH }
+
+const programFailed = (program: string, code: number) =>
+  PlatformError.systemError({
+    _tag: "Unknown",
+    module: "ChildProcess",
+    method: "exitCode",
+    description: `${program} ended with code ${code}`
+  })
+
+/** Runs a program on its input and gives what it writes. Fails at the end where the program or its input did. */
+export const runProgram = (
+  program: string,
+  args: ReadonlyArray<string>,
+  input: Stream.Stream<Uint8Array, PlatformError.PlatformError>
+): Stream.Stream<Uint8Array, PlatformError.PlatformError, ChildProcessSpawner.ChildProcessSpawner> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+      const child = yield* spawner.spawn(
+        ChildProcess.make(program, args, {
+          env: environment,
+          stdin: input,
+          // Some texts make espeak-ng complain thousands of times.
+          stderr: "ignore",
+          // There is nothing that a program would have to put in order.
+          killSignal: "SIGKILL"
+        })
+      )
+      const ended = Effect.flatMap(child.exitCode, (code) =>
+        code === 0 ? Effect.void : Effect.fail(programFailed(program, code))
+      )
+      return Stream.concat(child.stdout, Stream.fromEffectDrain(ended))
+    })
+  )

@@ -13,7 +13,7 @@ import {
 import { type FormatId, formatIds } from "../formats.ts"
 import { upstreamTextCharacters } from "../limits.ts"
 import { SpeechEngine, type SpeechOrder, SpeechUnavailable } from "../SpeechEngine.ts"
-import { splitText } from "../text.ts"
+import { splitText } from "../splitText.ts"
 import type { Voice } from "../voices.ts"
 
 /** A speech service. */

@@ -13,7 +13,7 @@ import type { Owner } from "../../platform/model.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import type { DeliveryOrigin, EndpointPlace } from "../endpoint/model.ts"
-import { DispatcherWakeup } from "./DispatcherWakeup.ts"
+import { DispatcherWakeup } from "./DispatchFeed.ts"
 import {
   DeliveryAttempt,
   type DeliveryStatus,

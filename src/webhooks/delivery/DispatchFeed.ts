@@ -80,3 +80,7 @@ export class DispatchFeed extends Context.Service<
     })
   })
 }
+
+export const DispatcherWakeup = Context.Reference<{
+  readonly wake: (partition: number, endpointId: string) => Effect.Effect<void>
+}>("sluice/webhooks/DispatcherWakeup", { defaultValue: () => ({ wake: () => Effect.void }) })

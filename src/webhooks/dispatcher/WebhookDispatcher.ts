@@ -18,7 +18,7 @@ import type {
   SigningSecrets
 } from "../delivery/ports.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
-import { type AttemptContext, attempt, spanOf } from "./attempt.ts"
+import { type AttemptContext, attemptDelivery, spanOf } from "./attemptDelivery.ts"
 import { type DeliverySlot, type DispatcherSettings, DispatcherState } from "./DispatcherState.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
 import type { AttemptPlace } from "./DispatchQueue.ts"
@@ -170,7 +170,7 @@ export const make = (
     const parts: AttemptContext = { dispatching, sender, actors, secrets, metrics, recorder }
     dispatching.begin = (slot) => {
       run(
-        Effect.catchCause(traced(slot, attempt(parts, slot)), (cause) => {
+        Effect.catchCause(traced(slot, attemptDelivery(parts, slot)), (cause) => {
           if (Cause.hasInterrupts(cause)) return Effect.void
           // It is attempted again when its lease is over.
           dispatching.queue.end(slot, undefined)

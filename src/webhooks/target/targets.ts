@@ -7,7 +7,7 @@
 import { isIP, type LookupFunction } from "node:net"
 import { Effect, Result, Schema } from "effect"
 import { isLoopbackAddress, refusedAddressClass } from "./addresses.ts"
-import { makeNames, type NameNotFound, type Names } from "./names.ts"
+import { makeNames, type NameNotFound, type TargetNames } from "./TargetNames.ts"
 
 /**
  * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to loopback hosts, for
@@ -140,7 +140,7 @@ const notFound = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
 
 /** What answers for names: by organization, or any `Resolve`, which everybody shares. */
-const namesOf = (names: Names | Resolve): Names =>
+const namesOf = (names: TargetNames | Resolve): TargetNames =>
   typeof names === "function" ? { find: () => Effect.succeed([]), resolve: names } : names
 
 /**
@@ -156,7 +156,7 @@ const namesOf = (names: Names | Resolve): Names =>
  * console.log(Result.isSuccess(guard.open("https://shop.example/hook"))) // true
  * ```
  */
-export const makeTargetGuard = (policy: TargetPolicy, names: Names | Resolve = makeNames()): TargetGuard => {
+export const makeTargetGuard = (policy: TargetPolicy, names: TargetNames | Resolve = makeNames()): TargetGuard => {
   const { find, resolve } = namesOf(names)
   const isRefused = (address: string): boolean => isRefusedBy(policy, address)
 

@@ -4,7 +4,7 @@ import { Effect, Layer, Logger, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Nodes from "../../../src/postgres/cluster/nodes.ts"
 import { createClusterTables, createFormatLevels } from "../../../src/postgres/cluster/tables.ts"
-import * as Formats from "../../../src/postgres/formats.ts"
+import * as Formats from "../../../src/postgres/clusterFormats.ts"
 import { freshDatabase } from "../../support/database.ts"
 
 /** A program that knows levels up to `newest`, as a node. */

@@ -4,7 +4,7 @@
  * twice in a process or stops while nobody else has it.
  */
 import { Effect } from "effect"
-import { formatLevels } from "../../../src/common/formats.ts"
+import { formatLevels } from "../../../src/common/formatLevels.ts"
 import { decodeFrame } from "../../../src/engine/frame.ts"
 import type { StoredFrame } from "../../../src/engine/ports/Journal.ts"
 import { isRefusal } from "../../../src/simulation/engine/describeAnswer.ts"

@@ -4,7 +4,7 @@
  * not know. Needs no service.
  */
 import { Effect } from "effect"
-import { formatLevels, formatsProblem, raisedLevel } from "../../../src/common/formats.ts"
+import { formatLevels, formatsProblem, raisedLevel } from "../../../src/common/formatLevels.ts"
 import type { Frame } from "../../../src/engine/frame.ts"
 import { PlacementUnavailable } from "../../../src/engine/ports/Placement.ts"
 import { levelOf } from "./actors.ts"

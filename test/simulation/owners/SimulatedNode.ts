@@ -3,7 +3,7 @@
  * what it stored is left.
  */
 import { Context, Effect, Exit, Fiber, Logger, Scope } from "effect"
-import { formatLevels, type KnownFormats } from "../../../src/common/formats.ts"
+import { formatLevels, type KnownFormats } from "../../../src/common/formatLevels.ts"
 import { type Engine, make } from "../../../src/engine/Engine.ts"
 import * as PartitionOwnership from "../../../src/engine/PartitionOwnership.ts"
 import { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"

@@ -1,6 +1,6 @@
 /** What organizations have in a simulation of several owners: a book of lines, an allowance, and a door without facts. */
 import { Schema } from "effect"
-import { formatLevels } from "../../../src/common/formats.ts"
+import { formatLevels } from "../../../src/common/formatLevels.ts"
 import * as Actor from "../../../src/engine/Actor.ts"
 import * as Lane from "../../../src/engine/Lane.ts"
 

@@ -1,6 +1,6 @@
 /** How a node of a simulation attends while nodes are upgraded: the real attendance, over the simulation's roll. */
 import { Duration, Effect, Schedule } from "effect"
-import { seenLevel } from "../../../src/common/formats.ts"
+import { seenLevel } from "../../../src/common/formatLevels.ts"
 import * as NodeMembership from "../../../src/engine/NodeMembership.ts"
 import type { PlacementUnavailable } from "../../../src/engine/ports/Placement.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"

@@ -2,7 +2,7 @@
  * Plays a scenario of several owners: its steps one after the other, then a world in which nothing goes wrong any more, where every partition must
  * come to have one owner and everything must be answered by every node.
  */
-import { forgottenMillis } from "../../../src/common/formats.ts"
+import { forgottenMillis } from "../../../src/common/formatLevels.ts"
 import type { Marks } from "../../../src/simulation/engine/Marks.ts"
 import type { Violation } from "../../../src/simulation/engine/Simulation.ts"
 import { telling } from "../../../src/simulation/engine/scenarioText.ts"

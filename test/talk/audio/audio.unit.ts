@@ -1,8 +1,8 @@
 /** Files of audio as they come in pieces: how long they last, and how several become one. */
 import { describe, expect, it } from "vitest"
+import type { AudioReader } from "../../../src/talk/audio/AudioReader.ts"
 import { makeMp3Reader } from "../../../src/talk/audio/mp3.ts"
 import { makeOggReader } from "../../../src/talk/audio/ogg.ts"
-import type { AudioReader } from "../../../src/talk/audio/reader.ts"
 import { joinWavs } from "../../../src/talk/audio/wav.ts"
 import { oggFile, readWav } from "../audioFiles.ts"
 

@@ -11,7 +11,7 @@ import type { Placement } from "../../ports/Placement.ts"
 import type { Remote } from "../../ports/Remote.ts"
 import type { Signals } from "../../ports/Signals.ts"
 import type { Reactor } from "../../Reactor.ts"
-import type { Subscriptions } from "../followers/Subscriptions.ts"
+import type { OpenStreams } from "../followers/OpenStreams.ts"
 import type { OperatorAct } from "../operatorActs.ts"
 import type { TransactionPlaces } from "../reactors/TransactionPlaces.ts"
 import type { RemoteTraffic } from "../remote/ownerCalls.ts"
@@ -37,7 +37,7 @@ export interface EngineContext {
   /** Requests to other processes, and what is known of their owners. */
   readonly traffic: RemoteTraffic
   /** Streams of facts and states that are open. */
-  readonly subscriptions: Subscriptions
+  readonly subscriptions: OpenStreams
   /** What operators can have done, by name; programs add their own. */
   readonly acts: Map<string, OperatorAct>
   readonly clock: Clock.Clock

@@ -1,6 +1,6 @@
 /**
  * One partition of this process: its core, and what the fibers around it share (docs/architecture.md, "The way of a
- * command"). `serve.ts` carries out what the core asks for; `recover.ts`, `claimAndReact.ts`, `readCheckpoints.ts`,
+ * command"). `serve.ts` carries out what the core asks for; `recover.ts`, `readCheckpoints.ts`,
  * `writeCheckpoints.ts`, `feedSignals.ts`, `react.ts` and `supervise.ts` are the others.
  */
 import { Deferred, Duration, Effect, Exit, Semaphore } from "effect"

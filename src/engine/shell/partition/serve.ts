@@ -2,17 +2,49 @@
  * The loop of a serving partition: asks the core what to do next and carries it out (docs/architecture.md, rules 2, 6,
  * 7). Answers why it cannot go on.
  */
-
-import { Effect, type Scope, type Tracer } from "effect"
+import { Duration, Effect, type Fiber, type Scope, type Tracer } from "effect"
 import type { DraftedFrame } from "../../core/protocol.ts"
 import { describe } from "../../describe.ts"
 import { OutcomeUnknown, PartitionMoved, PartitionUnavailable } from "../../errors.ts"
 import { identityOf } from "../../frame.ts"
 import { retryAfterMillis } from "../../limits.ts"
-import { Alarm } from "./Alarm.ts"
 import { type AppendOutcome, append } from "./append.ts"
 import { clockBehind } from "./clockBehind.ts"
 import type { Partition } from "./Partition.ts"
+
+export class Alarm {
+  private sleeper: Fiber.Fiber<void> | undefined = undefined
+  private ringsAt = 0n
+  private readonly ring: () => void
+
+  constructor(ring: () => void) {
+    this.ring = ring
+  }
+
+  /** Whether the alarm rings at this monotonic time or before. */
+  ringsBy(nanos: bigint): boolean {
+    return this.sleeper !== undefined && this.ringsAt <= nanos
+  }
+
+  /**
+   * Sets the alarm to ring once, `millis` after the monotonic time `now`, in place of what it was set to before. It
+   * ends silently with the scope.
+   */
+  set(now: bigint, millis: number, scope: Scope.Scope): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.sleeper?.interruptUnsafe()
+      this.sleeper = undefined
+      this.ringsAt = now + BigInt(Math.ceil(millis)) * 1_000_000n
+      const sleep = Effect.map(Effect.sleep(Duration.millis(millis)), () => {
+        this.sleeper = undefined
+        this.ring()
+      })
+      return Effect.map(Effect.forkIn(sleep, scope, { startImmediately: true }), (sleeper) => {
+        this.sleeper = sleeper
+      })
+    })
+  }
+}
 
 /** Why a life ends. */
 export type LifeEnd =

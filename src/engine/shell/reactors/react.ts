@@ -3,19 +3,19 @@
  * from the log; makes the effects and the cursor's move in one transaction; and parks a record that cannot be
  * processed, with its organization's later ones.
  */
-import { Cause, Duration, Effect, Exit } from "effect"
+import { Cause, Duration, Effect, Exit, Stream } from "effect"
 import { Pauses } from "../../../common/backoff.ts"
+import { decodeFrame, hashOf } from "../../frame.ts"
 import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../../limits.ts"
 import type { LogPosition } from "../../ports/Checkpoints.ts"
 import { type Cursor, CursorMoved, CursorsUnavailable } from "../../ports/Cursors.ts"
 import { maximumBatchFrames, type Reactor } from "../../Reactor.ts"
 import { adaptive } from "../../reactorPace.ts"
-import type { LogRecord } from "../../records.ts"
+import { type CommittedFrame, type LogRecord, recordsOf } from "../../records.ts"
 import { deadline } from "../deadline.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { hashAt } from "../witnesses.ts"
 import { batchOf, type ReactorBatch } from "./batchOf.ts"
-import { framesAfter, nextFrame } from "./LogReader.ts"
 import { isolate, lookup, parkBehind, showParked } from "./parkRecords.ts"
 import { ReactorPacer } from "./ReactorPacer.ts"
 
@@ -222,3 +222,43 @@ class Follower {
     return { parked, hasParked, free: suspected.filter((name) => !still.has(name)) }
   })
 }
+
+/** Frames that are read from the log at once; they may be large, and their memory is beside the feed's. */
+const maximumReadFrames = 64
+
+/** The frames behind `after`, at most `limit`. There must be one, which `nextFrame` waits for. */
+export const framesAfter = Effect.fnUntraced(function* (partition: Partition, after: number, limit: number) {
+  const { core, feed, id, log, context } = partition
+  const fed = feed.after(after, limit)
+  if (fed !== undefined && fed.length > 0) return fed
+  const frames: Array<CommittedFrame> = []
+  const through = Math.min(core.head.sequence, after + Math.min(limit, maximumReadFrames))
+  yield* Stream.runForEach(log!.read(after + 1, through), (batch) =>
+    Effect.try({
+      try: () => {
+        for (const { bytes, sequence } of batch) {
+          const frame = decodeFrame(bytes)
+          const { epoch, now, number } = frame
+          const records = recordsOf(context.registry, id, sequence, frame)
+          frames.push({ sequence, hash: hashOf(bytes), number, epoch, now, bytes: bytes.length, records })
+        }
+      },
+      catch: (cause) => cause
+    })
+  )
+  return frames as ReadonlyArray<CommittedFrame>
+})
+
+/** Waits until a frame behind `after` is committed, or until `isWanted` says at a wake-up that there is other work. */
+export const nextFrame = (partition: Partition, after: number, isWanted: () => boolean): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (partition.core.head.sequence > after || isWanted()) {
+      resume(Effect.void)
+      return
+    }
+    const stop = partition.feed.listen(() => {
+      stop()
+      resume(Effect.yieldNow)
+    })
+    return Effect.sync(stop)
+  })

@@ -9,7 +9,7 @@ import type { SendPlan } from "../../limits.ts"
 import type { Account } from "../../senders/domains/model.ts"
 import { isAccountRejection, SendAccount, type SendAccountCommand } from "../actors/index.ts"
 import { type FactShown, readFacts } from "../operator/SendOperator.ts"
-import { type AccountStanding, accountStandingOf } from "./limitUsage.ts"
+import { type AccountStanding, accountStandingOf } from "./accountStanding.ts"
 
 export type TenantError = AskError | OrganizationNotFound | SqlError.SqlError
 

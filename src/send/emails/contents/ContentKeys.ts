@@ -2,10 +2,12 @@
  * Data keys, one for each organization: its contents are encrypted under it, so that forgetting the key erases all of them (docs/handoff.md, 1). Keys are stored
  * sealed under the platform's own. Needs `SqlClient` and `Sealing`.
  */
+
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../../../common/BoundedMap.ts"
+import { sealedTexts } from "../sealedTexts.ts"
 import { contentKeyBytes } from "./contentFrames.ts"
 import { contentKeyMillis, contentTimeoutMillis, maximumContentKeys } from "./limits.ts"
 import { ContentsUnavailable } from "./MessageContents.ts"
@@ -115,4 +117,11 @@ const make = Effect.gen(function* () {
         known.delete(organization)
       })
   })
+})
+
+export const sealedContentKeys = sealedTexts({
+  table: "send_content_keys",
+  id: "organization_id",
+  text: "ciphertext",
+  about: aboutContentKey
 })

@@ -1,8 +1,8 @@
 /** Abuse reports (RFC 5965), which mail providers send when somebody marks an email as spam. Pure. */
 import { addressesOf } from "./addresses.ts"
-import { instantOf } from "./dates.ts"
 import { originalOf } from "./deliveryReport.ts"
 import { fieldGroups, first, oneLine } from "./fields.ts"
+import { instantOf } from "./instantOf.ts"
 import { maximumIdentifierLength } from "./limits.ts"
 import { type MailParts, returnedHeaders } from "./mailParts.ts"
 import type { AbuseReport } from "./model.ts"

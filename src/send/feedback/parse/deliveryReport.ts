@@ -2,8 +2,8 @@
 
 import { addressesOf, addressOf } from "./addresses.ts"
 import { judgeAnswer } from "./answerClass.ts"
-import { instantOf } from "./dates.ts"
 import { type Fields, fieldGroups, first, messageIdOf, oneLine, untyped } from "./fields.ts"
+import { instantOf } from "./instantOf.ts"
 import { maximumAddressees, maximumIdentifierLength, maximumReasonLength, maximumRecipients } from "./limits.ts"
 import { type MailParts, returnedHeaders } from "./mailParts.ts"
 import type { DeliveryReport, OriginalEmail, RecipientStatus } from "./model.ts"

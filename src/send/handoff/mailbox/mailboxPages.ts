@@ -8,7 +8,7 @@ import { errorBody } from "../../../http/errors.ts"
 import type { Page } from "../../../http/server.ts"
 import { type CapturedMail, CaptureMailbox } from "../CaptureMailbox.ts"
 import { emlOf } from "./eml.ts"
-import { detailOf, listPage, mailPage, mailPolicy, pagePolicy, summaryOf } from "./pages.ts"
+import { detailOf, listPage, mailPage, mailPolicy, pagePolicy, summaryOf } from "./mailPages.ts"
 
 const path = "/dev/mailbox"
 

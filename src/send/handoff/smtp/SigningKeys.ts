@@ -4,7 +4,7 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Redacted } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { type SecretsKeys, unseal } from "../../../common/secretsKeys.ts"
-import { aboutDkimKey } from "../../senders/domains/dkim.ts"
+import { aboutDkimKey } from "../../senders/domains/domainKeys.ts"
 import { rememberedKeyMillis, rememberedKeys } from "../../senders/domains/limits.ts"
 import type { Account } from "../../senders/domains/model.ts"
 import { domainRows } from "../../senders/domains/rows.ts"

@@ -2,7 +2,7 @@
  * The mailer: hands live mail to a relay (docs/handoff.md, 2.1 to 2.4), signed with its domain's key, and with a return path that names email and recipient where there is a
  * domain for bounces. Needs `SigningKeys` and `CaptureMailbox`.
  */
-import { Clock, Effect, Layer } from "effect"
+import { Clock, type Context, Effect, Layer, Metric } from "effect"
 import { verpOf } from "../../feedback/parse/verp.ts"
 import type { Unsubscription } from "../../feedback/unsubscribe/unsubscribeLink.ts"
 import { hasUnsubscribe, recipientsOf } from "../../Message.ts"
@@ -30,9 +30,26 @@ import {
   placeMillis,
   recipientsAtOnce
 } from "./limits.ts"
+import type { RelayTrouble } from "./outcomes.ts"
 import { makeRelay, type Relay, type RelayOptions } from "./Relay.ts"
-import { RelayMetrics } from "./RelayMetrics.ts"
 import { SigningKeys } from "./SigningKeys.ts"
+
+export class RelayMetrics {
+  private readonly context: Context.Context<never>
+
+  constructor(context: Context.Context<never>) {
+    this.context = context
+  }
+
+  /** Counts trouble with the relay itself, which says nothing of any mail. */
+  error(kind: RelayTrouble): void {
+    Metric.counter("sluice_send_relay_errors_total", {
+      description: "Times that the relay could not be reached or used, by kind",
+      incremental: true,
+      attributes: { kind }
+    }).updateUnsafe(1, this.context)
+  }
+}
 
 /** Return paths that nobody else can make. */
 export interface ReturnPaths {

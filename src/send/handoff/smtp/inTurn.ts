@@ -1,6 +1,6 @@
 /** Works in a place, which accounts get in turn, and for which a work waits so long; else nothing was begun (docs/handoff.md, 2.1). Needs no service. */
 import { Deferred, Duration, Effect } from "effect"
-import { Turns, type TurnsOptions, type Wish } from "./Turns.ts"
+import { AccountTurns, type AccountTurnsOptions, type Wish } from "./AccountTurns.ts"
 
 interface Waiting extends Wish {
   readonly turn: Deferred.Deferred<void>
@@ -8,8 +8,8 @@ interface Waiting extends Wish {
 
 export type InTurn = <A, E>(wish: Wish, work: Effect.Effect<A, E>, late: A) => Effect.Effect<A, E>
 
-export const makeInTurn = (options: TurnsOptions, waitMillis: number): InTurn => {
-  const turns = new Turns<Waiting>(options)
+export const makeInTurn = (options: AccountTurnsOptions, waitMillis: number): InTurn => {
+  const turns = new AccountTurns<Waiting>(options)
   const go = () => {
     for (let next = turns.next(); next !== undefined; next = turns.next()) Deferred.doneUnsafe(next.turn, Effect.void)
   }

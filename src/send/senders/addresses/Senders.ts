@@ -12,7 +12,7 @@ import { type SenderRejection, SendSender, senderKey, senderName } from "../../a
 import { maximumSenders, type Tier } from "../../limits.ts"
 import { listedTiers } from "../domains/listedTiers.ts"
 import type { Account } from "../domains/model.ts"
-import { type SenderStanding, standingOf } from "../domains/senderStatus.ts"
+import { type SenderStanding, standingOf } from "../domains/senderStanding.ts"
 import { linkMillis, mailPauseMillis, tokenLength } from "./limits.ts"
 import { normalizedAddress, type SingleSender } from "./model.ts"
 import { senderRows } from "./rows.ts"

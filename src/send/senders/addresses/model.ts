@@ -1,6 +1,6 @@
 /** A single address that is to become a sender, as its row has it (docs/platform.md, 9.14). */
 import type { Account } from "../domains/model.ts"
-import { normalizedDomain } from "../domains/names.ts"
+import { normalizedDomain } from "../domains/normalizedDomain.ts"
 
 export const senderStatuses = ["pending", "verified"] as const
 export type SenderStatus = (typeof senderStatuses)[number]

@@ -12,6 +12,16 @@ import { type EngineNotStarted, EngineOnDemand } from "../../../platform/EngineO
 import { type SenderRejection, SendSender, senderKey, senderName } from "../../account/actors/index.ts"
 import { afterCheck, type CheckResult } from "./checkResult.ts"
 import {
+  dkimName,
+  hasDkim,
+  hasOwnership,
+  type NeededRecords,
+  ownershipName,
+  type Seen,
+  type TextRecord
+} from "./dnsRecords.ts"
+import { type NextKey, type NextKeyRows, nextKeyRows } from "./domainKeys.ts"
+import {
   checkMillis,
   checkPollMillis,
   checkRetryMillis,
@@ -21,16 +31,6 @@ import {
   recheckMillis
 } from "./limits.ts"
 import type { Account, Domain, Proof } from "./model.ts"
-import { type NextKey, type NextKeyRows, nextKeyRows } from "./nextKeys.ts"
-import {
-  dkimName,
-  hasDkim,
-  hasOwnership,
-  type NeededRecords,
-  ownershipName,
-  type Seen,
-  type TextRecord
-} from "./records.ts"
 import { type DomainRows, domainRows } from "./rows.ts"
 
 /** Why a check may have no outcome. `TooManySenders` is the one rejection of a verification. */

@@ -15,7 +15,14 @@ import type { Tier } from "../../limits.ts"
 import { RiskSignals } from "../risk/index.ts"
 import { makeAddDomain, type NewDomain, newSelector } from "./addDomain.ts"
 import { DomainChecks } from "./DomainChecks.ts"
-import { aboutDkimKey, makeDkimKey } from "./dkim.ts"
+import {
+  aboutDkimKey,
+  type DomainKeysClosed,
+  makeDkimKey,
+  type NextKey,
+  nextKeyRows,
+  requireDomainKeys
+} from "./domainKeys.ts"
 import {
   DomainConflict,
   type DomainError,
@@ -27,10 +34,8 @@ import {
 import { firstCheckMillis, keysAtOnce, keysOfOrganization } from "./limits.ts"
 import { listedTiers } from "./listedTiers.ts"
 import type { Account, Domain } from "./model.ts"
-import { type NextKey, nextKeyRows } from "./nextKeys.ts"
 import { domainRows } from "./rows.ts"
-import { type DomainKeysClosed, requireDomainKeys } from "./sealedKeys.ts"
-import { type SenderStanding, standingOf } from "./senderStatus.ts"
+import { type SenderStanding, standingOf } from "./senderStanding.ts"
 
 /** A domain, and where it stands as a sender. */
 export interface DomainView extends SenderStanding {

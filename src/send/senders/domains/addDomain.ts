@@ -12,11 +12,11 @@ import { isAccountRejection, SendAccount } from "../../account/actors/index.ts"
 import { maximumSenders } from "../../limits.ts"
 import { type RiskSignals, riskOf } from "../risk/index.ts"
 import type { DomainChecks } from "./DomainChecks.ts"
-import { aboutDkimKey, makeDkimKey } from "./dkim.ts"
+import { aboutDkimKey, makeDkimKey } from "./domainKeys.ts"
 import { DomainConflict, DomainInvalid, isSenderRejection, tooMany, verificationRefused } from "./errors.ts"
 import { firstCheckMillis, keysAtOnce, keysOfOrganization } from "./limits.ts"
 import type { Account, Domain } from "./model.ts"
-import { normalizedDomain } from "./names.ts"
+import { normalizedDomain } from "./normalizedDomain.ts"
 import type { DomainRows } from "./rows.ts"
 
 /** What adding a domain rests on. */

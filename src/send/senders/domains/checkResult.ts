@@ -1,7 +1,8 @@
 /** What a look at its records makes of a domain (docs/platform.md, 9.13). Pure. */
+
+import type { NeededRecords, RecordStatus, Seen } from "./dnsRecords.ts"
 import { checkingMillis, firstCheckMillis, longestCheckMillis, recheckMillis } from "./limits.ts"
 import type { Domain } from "./model.ts"
-import type { NeededRecords, RecordStatus, Seen } from "./records.ts"
 
 /** What changes of a domain by a check. */
 export type CheckResult = Pick<Domain, "stage" | "records" | "checkedAt" | "checkAt" | "checks">

@@ -1,6 +1,6 @@
 /** A domain that is to become a sender, as its row has it (docs/platform.md, 9.13). */
 import type { Mode } from "../../account/actors/index.ts"
-import type { DomainIdentity, NeededRecords, RecordStatus } from "./records.ts"
+import type { DomainIdentity, NeededRecords, RecordStatus } from "./dnsRecords.ts"
 
 /** `failed`: its records were looked for long enough. */
 export type DomainStage = "pending" | "verified" | "failed"

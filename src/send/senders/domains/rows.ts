@@ -4,9 +4,9 @@ import { SqlClient, type SqlError } from "effect/sql"
 import type { Sealed } from "../../../common/secretsKeys.ts"
 import type { IdempotentRequest } from "../../../http/idempotency.ts"
 import type { CheckResult } from "./checkResult.ts"
+import type { RecordStatus } from "./dnsRecords.ts"
 import { checkBatch, checkLeaseMillis, idempotencyMillis } from "./limits.ts"
 import type { Account, Domain, DomainStage, Proof } from "./model.ts"
-import type { RecordStatus } from "./records.ts"
 
 interface Row {
   readonly id: string

@@ -20,7 +20,7 @@ import * as Dispatcher from "../../../../src/webhooks/dispatcher/onEngine.ts"
 import * as WebhookDispatcher from "../../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import { WebhookEndpoint } from "../../../../src/webhooks/endpoint/rules.ts"
 import { ReplaySignal } from "../../../../src/webhooks/replay/ReplaySignal.ts"
-import type { Names } from "../../../../src/webhooks/target/names.ts"
+import type { TargetNames } from "../../../../src/webhooks/target/TargetNames.ts"
 import { makeTargetGuard } from "../../../../src/webhooks/target/targets.ts"
 import { startServers } from "../servers.ts"
 import { Emitter } from "./emitter.ts"
@@ -48,7 +48,7 @@ export const endpointOf = (index: number): string => `we_${String(index).padStar
 export const startDeliveries = Effect.fnUntraced(function* (
   dataFolder: string,
   settings?: Partial<DispatcherSettings>,
-  names?: Names
+  names?: TargetNames
 ) {
   const servers = yield* startServers(dataFolder)
   const engine = Engine.layer({

@@ -5,7 +5,7 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { type Context, Effect, Metric } from "effect"
-import { makeNames } from "../../../../src/webhooks/target/names.ts"
+import { makeNames } from "../../../../src/webhooks/target/TargetNames.ts"
 import { startNameServer } from "../../../support/nameServer.ts"
 import type { Sample } from "../../runner/benchmark.ts"
 import { serveWorkload } from "../workload.ts"

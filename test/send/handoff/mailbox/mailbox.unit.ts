@@ -11,7 +11,7 @@ import {
 import type { OutgoingMail } from "../../../../src/send/handoff/MailTransport.ts"
 import { emlOf } from "../../../../src/send/handoff/mailbox/eml.ts"
 import { mailboxPages } from "../../../../src/send/handoff/mailbox/mailboxPages.ts"
-import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../../src/send/handoff/mailbox/pages.ts"
+import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../../src/send/handoff/mailbox/mailPages.ts"
 import type { Message } from "../../../../src/send/Message.ts"
 
 const message: Message = {

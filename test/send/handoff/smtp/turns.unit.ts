@@ -1,6 +1,6 @@
 /** Turns between accounts at connections: beside a model that searches lists, and what one account's slow mails do to another's. */
 import { describe, expect, it } from "vitest"
-import { Turns, type Wish } from "../../../../src/send/handoff/smtp/Turns.ts"
+import { AccountTurns, type Wish } from "../../../../src/send/handoff/smtp/AccountTurns.ts"
 import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 
 const options = { connections: 4, ofDomain: 2 }
@@ -44,7 +44,7 @@ describe("[handoff 2.1] turns at the relay's connections", () => {
   it("are those of lists that are searched, whatever comes, goes and is taken back", () => {
     const prng = new Prng(4, "turns")
     for (let life = 0; life < 200; life++) {
-      const turns = new Turns<Mail>(options)
+      const turns = new AccountTurns<Mail>(options)
       const naive = new Naive()
       for (let step = 0; step < 80; step++) {
         const drawn = prng.int(0, 9)
@@ -70,7 +70,7 @@ describe("[handoff 2.1] turns at the relay's connections", () => {
   })
 
   it("give another account the next connection, whatever one account has waiting at slow domains", () => {
-    const turns = new Turns<Mail>({ connections: 10, ofDomain: 5 })
+    const turns = new AccountTurns<Mail>({ connections: 10, ofDomain: 5 })
     // Each of a thousand mails to 400 domains takes 100 moments; another account's mail comes every 50 moments and takes one.
     const goes: Array<{ readonly mail: Mail; readonly endsAt: number }> = []
     const cameAt = new Map<Mail, number>()

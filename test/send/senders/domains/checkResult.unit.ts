@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { normalizedAddress } from "../../../../src/send/senders/addresses/model.ts"
 import { afterCheck } from "../../../../src/send/senders/domains/checkResult.ts"
+import { hasDkim, hasOwnership, type Seen, shownRecords } from "../../../../src/send/senders/domains/dnsRecords.ts"
 import {
   checkingMillis,
   firstCheckMillis,
@@ -9,8 +10,7 @@ import {
   recheckMillis
 } from "../../../../src/send/senders/domains/limits.ts"
 import { type Domain, statusOf } from "../../../../src/send/senders/domains/model.ts"
-import { normalizedDomain } from "../../../../src/send/senders/domains/names.ts"
-import { hasDkim, hasOwnership, type Seen, shownRecords } from "../../../../src/send/senders/domains/records.ts"
+import { normalizedDomain } from "../../../../src/send/senders/domains/normalizedDomain.ts"
 
 const begun = Date.UTC(2026, 0, 1)
 

@@ -1,4 +1,18 @@
-/** A time as a request writes it: ISO 8601 with a zone. Pure. */
+/** Texts of a request that end up in headers, and how their faults are told. Pure. */
+import { quote } from "../../http/parameters.ts"
+
+/** What is wrong with a request. The message is for the caller. */
+export class Fault extends Error {}
+
+/** The fault of a field, with what was given. */
+export const fault = (field: string, given: string, expected: string): Fault =>
+  new Fault(`Invalid field '${field}': ${quote(given)}. ${expected}.`)
+
+/** Controls, the ends of lines that some programs know, and halves of characters. */
+const noLine = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+
+/** Whether a text is one line and can be written in a header, encoded or not. */
+export const isLine = (text: string): boolean => !noLine.test(text)
 
 const pattern =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/

@@ -175,7 +175,7 @@ export const spanOf = ({ attempt, cause, endpointId, eventId, id, partition }: T
 })
 
 /** Makes the attempt of a slot. It ends with the slot free and the outcome recorded, or interrupted. */
-export const attempt = (parts: AttemptContext, slot: DeliverySlot): Effect.Effect<void> =>
+export const attemptDelivery = (parts: AttemptContext, slot: DeliverySlot): Effect.Effect<void> =>
   // Most attempts succeed at a known endpoint, so that path has few operations.
   Effect.suspend(() => {
     const { dispatching } = parts

@@ -3,7 +3,7 @@ import { createServer } from "node:net"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { checkServer, type PostgresRefusal, type PostgresServer } from "../../src/postgres/server.ts"
+import { checkServer, type PostgresRefusal, type PostgresServer } from "../../src/postgres/databaseServer.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { proxyTo, until } from "./support.ts"
 

@@ -8,7 +8,7 @@ import type { SqlError } from "effect/sql"
 import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "./config.ts"
 import { sqlState } from "./errors.ts"
 import { defaultMigrationsTable } from "./migrate.ts"
-import * as Session from "./session.ts"
+import * as Session from "./PgSession.ts"
 
 /** The oldest major version whose behaviour the adapter relies on. */
 export const minimumMajorVersion = 16

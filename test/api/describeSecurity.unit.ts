@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { openApiText } from "../../src/api/generate.ts"
+import { openApiText } from "../../src/api/openApiText.ts"
 import { errorStatus } from "../../src/http/errors.ts"
 
 const document = JSON.parse(openApiText()) as {

@@ -1,6 +1,6 @@
 /** The rule of levels of formats against a naive model: nodes come, go and are upgraded, and nobody ever meets what it does not know. */
 import { describe, expect, it } from "vitest"
-import { forgottenMillis, formatsProblem, knownFormats, raisedLevel } from "../../src/common/formats.ts"
+import { forgottenMillis, formatsProblem, knownFormats, raisedLevel } from "../../src/common/formatLevels.ts"
 
 /** Whole numbers below a bound, the same for a seed. */
 const randomOf = (seed: number) => {

@@ -1,7 +1,7 @@
 /** The streams of facts and states that a process has open: how many, and that they end with the engine. */
 import type { Wakeup } from "../../Wakeup.ts"
 
-export class Subscriptions {
+export class OpenStreams {
   /** How many there are. */
   count = 0
   /** Whether the engine stops: what has come is still given, then streams end. */

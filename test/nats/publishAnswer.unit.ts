@@ -1,9 +1,9 @@
 /** What the answers of a nats-server to a publish mean. Only a limit says that the log is full. */
 import { expect, it } from "@effect/vitest"
 import type { PublishAnswer } from "../../src/engine/ports/Journal.ts"
-import { answerOf } from "../../src/nats/publishAnswers.ts"
+import { publishAnswerOf } from "../../src/nats/publishAnswer.ts"
 
-const answered = (text: string): PublishAnswer => answerOf({ json: <A>() => JSON.parse(text) as A })
+const answered = (text: string): PublishAnswer => publishAnswerOf({ json: <A>() => JSON.parse(text) as A })
 
 const refused = (code: number, errorCode: number, description: string) =>
   JSON.stringify({ error: { code, err_code: errorCode, description }, stream: "log-0", seq: 0 })

@@ -9,7 +9,7 @@ export interface Wish {
   readonly domain: string
 }
 
-export interface TurnsOptions {
+export interface AccountTurnsOptions {
   readonly connections: number
   /** Connections for one domain at most. */
   readonly ofDomain: number
@@ -21,15 +21,15 @@ const added = (counts: Map<string, number>, key: string, change: 1 | -1): void =
   else counts.set(key, count)
 }
 
-export class Turns<W extends Wish> {
-  private readonly options: TurnsOptions
+export class AccountTurns<W extends Wish> {
+  private readonly options: AccountTurnsOptions
   /** By account, in the order in which accounts had their last turn; those of an account in the order in which they came. */
   private readonly waiting = new Map<string, Set<W>>()
   private readonly ofAccount = new Map<string, number>()
   private readonly ofDomain = new Map<string, number>()
   private taken = 0
 
-  constructor(options: TurnsOptions) {
+  constructor(options: AccountTurnsOptions) {
     this.options = options
   }
 

@@ -5,7 +5,7 @@ import { TLSSocket } from "node:tls"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { resolve } from "../../src/postgres/config.ts"
-import * as Session from "../../src/postgres/session.ts"
+import * as Session from "../../src/postgres/PgSession.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { patienceMillis } from "../support/patience.ts"
 

@@ -17,7 +17,7 @@ const full = new Set<number>([errorCodes.storageExceeded, errorCodes.insufficien
 const withoutLeader = new Set<number>([errorCodes.clusterNotAvailable, errorCodes.clusterNotLeader])
 
 /** The server's answer to a publish. */
-export const answerOf = (message: Pick<Msg, "json">): PublishAnswer => {
+export const publishAnswerOf = (message: Pick<Msg, "json">): PublishAnswer => {
   let answer: Acknowledgement
   try {
     answer = message.json<Acknowledgement>()

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { readable, readListing, wordsPerMinuteOf } from "../../src/talk/espeak/voiceList.ts"
-import { charactersOf, splitText } from "../../src/talk/text.ts"
+import { charactersOf, splitText } from "../../src/talk/splitText.ts"
 import { unknownVoice } from "../../src/talk/voices.ts"
 
 describe("a text that is cut into parts", () => {

@@ -46,14 +46,14 @@ interface Known {
   readonly usableUntil: number
 }
 
-export interface NamesOptions {
+export interface TargetNamesOptions {
   /** Name servers, as `address:port`; by default those of the system. */
   readonly servers?: ReadonlyArray<string> | undefined
   /** Hosts that need no name server; by default those of the system's file. */
   readonly hosts?: ReadHosts | undefined
 }
 
-export interface Names {
+export interface TargetNames {
   /** The addresses of a host, looked up at the expense of an organization. */
   readonly find: (host: string, organizationId: string) => Effect.Effect<ReadonlyArray<ResolvedAddress>, NameNotFound>
   /** The same where no fiber is, for connections whose host `find` has just found. */
@@ -83,7 +83,7 @@ const knownOf = (found: ReadonlyArray<Found>, now: number): Known => {
   }
 }
 
-export const makeNames = ({ hosts = systemHosts, servers }: NamesOptions = {}): Names => {
+export const makeNames = ({ hosts = systemHosts, servers }: TargetNamesOptions = {}): TargetNames => {
   const ask = makeNameServers(servers)
   const inPlace = makeBulkhead({ total: maximumLookups, ofOrganization: maximumLookupsOfOrganization })
   const lookUp = (host: string) =>
@@ -113,7 +113,7 @@ export const makeNames = ({ hosts = systemHosts, servers }: NamesOptions = {}): 
       Effect.ensuring(Effect.sync(() => checking.delete(host)))
     )
 
-  const find: Names["find"] = Effect.fnUntraced(function* (host, organizationId) {
+  const find: TargetNames["find"] = Effect.fnUntraced(function* (host, organizationId) {
     const local = localAddresses(host, hosts())
     if (local !== undefined) return local
     const known = Option.getOrUndefined(yield* Cache.getSuccess(cache, host))

@@ -14,7 +14,7 @@ import {
   type SeenLevel,
   type ShownNode,
   seenLevel
-} from "../common/formats.ts"
+} from "../common/formatLevels.ts"
 import { version } from "../common/version.ts"
 
 const gaugeOf = (kind: "in force" | "known") =>
