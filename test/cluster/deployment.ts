@@ -166,6 +166,7 @@ const portOf = { api: 8080, admin: 8081 }
 
 /** Starts the servers and the nodes; returns when every node serves. What the nodes write goes to files in `logs`, where a folder is given. */
 export const openDeployment = async (logs?: string): Promise<Deployment> => {
+  if (logs !== undefined) await mkdir(logs, { recursive: true })
   const folder = await mkdtemp(join(tmpdir(), "sluice-cluster-"))
   const scope = Scope.makeUnsafe()
   const network = await openNetwork()
