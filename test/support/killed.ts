@@ -78,6 +78,11 @@ export class KilledPlatform {
     this.options = options
   }
 
+  /** What the present platform has written to its log. */
+  get stderr(): () => string {
+    return this.platform!.stderr
+  }
+
   get pid(): number {
     return this.platform!.pid
   }

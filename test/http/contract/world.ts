@@ -5,13 +5,12 @@
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { Context, Effect, Exit, Redacted, Scope } from "effect"
+import { Effect, Exit, Redacted, Scope } from "effect"
 import { Pool } from "undici"
 import { afterAll, beforeAll, expect } from "vitest"
 import { builtInCatalogue } from "../../../src/billing/index.ts"
 import * as Reactors from "../../../src/engine/Reactors.ts"
-import { ApiKeys, type NewApiKey } from "../../../src/platform/ApiKeys.ts"
-import { Organizations } from "../../../src/platform/Organizations.ts"
+import type { NewApiKey } from "../../../src/platform/ApiKeys.ts"
 import { query, until } from "../../cli/support.ts"
 import { buildApi } from "../../support/api.ts"
 import { patienceMillis } from "../../support/patience.ts"
@@ -84,7 +83,7 @@ export interface Account {
   readonly sendsFrom: string
   readonly has: Belongings
   /** A further key; of test mode, with every service and scope, unless it says otherwise. */
-  readonly newKey: (key?: Partial<NewApiKey>) => Promise<string>
+  readonly newKey: (key?: Partial<Omit<NewApiKey, "expiresAtMillis" | "value">>) => Promise<string>
   /** A text of a new credential for sites. */
   readonly newSite: () => Promise<string>
   /** Asks an endpoint with what it asks for. */
@@ -114,7 +113,8 @@ const targetOf = ({ path }: Endpoint, { params = {}, query: parameters = {} }: G
   return text === "" ? filled : `${filled}?${text}`
 }
 
-const requester =
+/** Asks one of the APIs, and looks at what every answer has. */
+export const requester =
   (pool: Pool): ((request: Request) => Promise<Answer>) =>
   async ({ body, headers = {}, method, target }) => {
     const asked = `${method} ${target.slice(0, 300)} ${String(body ?? "").slice(0, 300)}`
@@ -136,7 +136,7 @@ const requester =
   }
 
 /** A speech service that says nothing for a moment. */
-const startSpeech = async () => {
+export const startSpeech = async () => {
   const silence = Buffer.alloc(44 + 4_800)
   silence.write("RIFF\xe4\x12\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0", "latin1")
   silence.writeUInt32LE(24_000, 24)
@@ -153,22 +153,11 @@ const startSpeech = async () => {
 /** The voice that it has. */
 export const voice = "alloy"
 
-type Api = Effect.Success<ReturnType<typeof buildApi>>
-
 let organizations = 0
 
-const accountOf = async (world: World, { services }: Api): Promise<Account> => {
-  const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
+/** Makes an organization by the admin API, with a key. */
+export const accountOf = async (world: World): Promise<Account> => {
   const number = ++organizations
-  const made = { name: `Acme ${number}`, email: null, plan: "team", sendPlan: "enterprise", risk: "standard" } as const
-  const { organization } = await run(Context.get(services, Organizations).create(made))
-  const { id } = organization
-  const newKey: Account["newKey"] = async (key = {}) => {
-    const all = { services: ["directory", "send", "telco", "talk"], scopes: ["*"] } as const
-    const whole = { name: null, mode: "test", ...all, expiresAtMillis: null, ...key } as const
-    return (await run(Context.get(services, ApiKeys).create(id, whole))).key!
-  }
-  const key = await newKey()
   const asked = async (isAdmin: boolean, method: string, path: string, body?: unknown) => {
     const answer = await world.request(isAdmin, {
       method,
@@ -182,6 +171,13 @@ const accountOf = async (world: World, { services }: Api): Promise<Account> => {
     expect(answer.status, `${answer.asked} ${JSON.stringify(answer.body)}`).toBeLessThan(300)
     return answer.body as Made
   }
+  const made = { name: `Acme ${number}`, plan: "team", sendPlan: "enterprise" }
+  const { id } = await asked(true, "POST", "/admin/v1/organizations", made)
+  const newKey: Account["newKey"] = async (key = {}) => {
+    const all = { mode: "test", services: ["directory", "send", "telco", "talk"], scopes: ["*"] }
+    return (await asked(true, "POST", `/admin/v1/organizations/${id}/keys`, { ...all, ...key })).key
+  }
+  const key: string = await newKey()
   const make: Account["make"] = (method, path, body) => asked(false, method, path, body)
   const admin = (method: string, path: string, body?: unknown) =>
     asked(true, method, `/admin/v1/organizations/${id}${path}`, body)
@@ -339,7 +335,7 @@ export const useWorld = (): (() => World) => {
       databaseUrl: api.databaseUrl,
       settled: () => Effect.runPromise(Effect.provide(Reactors.settled, api.services)),
       request: (isAdmin, request) => (isAdmin ? ofAdmin! : ofPublic!)(request),
-      account: () => accountOf(made, api)
+      account: () => accountOf(made)
     }
     // The directory loads its records beside it.
     await until(async () => (await ofPublic!({ method: "GET", target: "/v1/stats" })).status === 200)
