@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto"
 import { Data, Schema } from "effect"
+import { maximumOnceKeyLength } from "../engine/limits.ts"
 
 /** What identifies a request that must not act twice. */
 export interface IdempotentRequest {
@@ -19,10 +20,16 @@ export class IdempotencyConflict extends Data.TaggedError("IdempotencyConflict")
   }
 }
 
-/** The header: 1 to 255 printable characters. */
+/** The header: 1 to 256 printable characters. */
 export const IdempotencyKey = Schema.String.check(
-  Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "Expected 1 to 255 printable characters" })
+  Schema.isPattern(/^[\x20-\x7e]{1,256}$/, { message: "Expected 1 to 256 printable characters" })
 )
+
+/** A caller's key among the keys that the engine has for an organization, which are one set: `kind` tells it from those of other products. A hash stands for what is too long with it. */
+export const engineKeyOf = (kind: string, key: string): string => {
+  const whole = `${kind}${key}`
+  return whole.length <= maximumOnceKeyLength ? whole : `${kind}${hash("sha256", key, "hex")}`
+}
 
 /** The request that a key and a decoded body stand for; undefined without a key. */
 export const idempotentRequest = (key: string | undefined, body: unknown): IdempotentRequest | undefined =>

@@ -6,7 +6,7 @@ import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import { isRetryable } from "../../engine/errors.ts"
-import type { IdempotentRequest } from "../../http/idempotency.ts"
+import { engineKeyOf, type IdempotentRequest } from "../../http/idempotency.ts"
 import { retryAfterMillis } from "../../http/RequestState.ts"
 import type { CountedProduct } from "../../platform/CallCounts.ts"
 import { BillingUnavailable } from "../errors.ts"
@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
         return { total, isReplayed: false }
       }
       // The keys of an organization are one set, in which the reports of sites have their own.
-      const once = { key: `u${idempotent.key}`, digest: idempotent.digest }
+      const once = { key: engineKeyOf("u", idempotent.key), digest: idempotent.digest }
       const { isReplay, reply } = yield* engine
         .askOnce(UsageReportsActor, target, command, once)
         .pipe(

@@ -36,7 +36,7 @@ export interface EmailOwner {
 
 /** By what a repeat of a request is known. */
 export interface Repeated {
-  /** The caller's idempotency key, at most 255 characters. */
+  /** The caller's idempotency key, at most 256 characters. */
   readonly key: string
   /** Digest of the request's body. */
   readonly digest: string

@@ -5,13 +5,13 @@
 import { Effect } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
 import { isAnAskError, type OnceError } from "../../engine/errors.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
+import { engineKeyOf, IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
 import { SendAccount, type SendAccountRejection } from "../account/actors/index.ts"
 import type { Account } from "../senders/domains/model.ts"
 
 /** The key as the engine has it: the keys of an organization are one set, in which each mode has its own. */
 export const onceOf = ({ mode }: Pick<Account, "mode">, { digest, key }: IdempotentRequest): IdempotentRequest => ({
-  key: `${mode === "live" ? "l" : "t"}${key}`,
+  key: engineKeyOf(mode === "live" ? "l" : "t", key),
   digest
 })
 

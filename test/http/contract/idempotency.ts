@@ -119,18 +119,22 @@ export const idempotencySection = (world: () => World, main: () => Account): voi
     })
   })
 
-  describe("a key that is empty, too long or not printable is 400, and one of 255 characters is taken", () => {
+  describe("a key that is empty, too long or not printable is 400, and one of 256 characters is taken and known again", () => {
     it.each(named)("%s", async (_, endpoint) => {
       const given = await givenFor(endpoint, main(), world())
-      for (const key of ["", "x".repeat(256), "x".repeat(10_000), "é", "a\tb"]) {
+      for (const key of ["", "x".repeat(257), "x".repeat(10_000), "é", "a\tb"]) {
         const answer = await main().ask(endpoint, { ...given, headers: { ...given.headers, ...keyed(key) } })
-        const message = "Invalid header 'idempotency-key'. Expected 1 to 255 printable characters."
+        const message = "Invalid header 'idempotency-key'. Expected 1 to 256 printable characters."
         expectInvalid(answer, endpoint, message)
       }
       const account = await world().account()
       const own = await givenFor(endpoint, account, world())
-      const answer = await account.ask(endpoint, { ...own, headers: { ...own.headers, ...keyed("x".repeat(255)) } })
+      const ask = (key: string) => account.ask(endpoint, { ...own, headers: { ...own.headers, ...keyed(key) } })
+      const answer = await ask("x".repeat(256))
       expect(answer.status, answer.asked).toBe(endpoint.success)
+      expect((await ask("x".repeat(256))).headers["idempotency-replayed"], answer.asked).toBe("true")
+      // The last character tells two of them apart.
+      expect((await ask(`${"x".repeat(255)}y`)).headers["idempotency-replayed"], answer.asked).toBeUndefined()
     })
   })
 }
