@@ -11,14 +11,11 @@ interface Seen {
   readonly organizationId: string
   readonly events: number
   readonly emails: number
+  /** When the last of them was, Unix milliseconds. */
+  readonly last: number
 }
 
-/** Counts of the organizations of one partition. */
-export const counted = (seen: ReadonlyArray<Seen>, partition: number, partitions: number) => {
-  const own = seen.filter(({ organizationId }) => partitionOf(organizationId, partitions) === partition)
-  const sum = (of: (one: Seen) => number) => own.reduce((total, one) => total + of(one), 0)
-  return { organizations: own.length, events: sum(({ events }) => events), emails: sum(({ emails }) => emails) }
-}
+const sumOf = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, one) => total + one, 0)
 
 const many = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`
 
@@ -31,7 +28,7 @@ export const lossSummary = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   const { sinceMillis, untilMillis } = lost
   const until = untilMillis ?? Number.MAX_SAFE_INTEGER
-  const seen = yield* sql<Seen & { readonly last: number }>`
+  const seen = yield* sql<Seen>`
     select organization_id as "organizationId", count(*) filter (where not email)::int4 as events,
       count(*) filter (where email)::int4 as emails, max(at)::float8 as last
     from (
@@ -41,8 +38,11 @@ export const lossSummary = Effect.fnUntraced(function* (
       select organization_id, accepted_at, true from ${sql(emailsTable)}
       where accepted_at > ${sinceMillis} and accepted_at <= ${until}
     ) as found group by organization_id`
-  const { emails, events, organizations } = counted(seen, partition, partitions)
-  const end = untilMillis ?? Math.max(sinceMillis, ...seen.map(({ last }) => last))
-  const minutes = Math.ceil((end - sinceMillis) / 60_000)
-  return `Of ${many(minutes, "minute")} from ${new Date(sinceMillis).toISOString()} on: PostgreSQL shows ${many(events, "event")} and ${many(emails, "email")} of ${many(organizations, "organization")}, whose states may lack them.`
+  // Other partitions have lost nothing.
+  const own = seen.filter(({ organizationId }) => partitionOf(organizationId, partitions) === partition)
+  const events = many(sumOf(own.map((one) => one.events)), "event")
+  const emails = many(sumOf(own.map((one) => one.emails)), "email")
+  const end = untilMillis ?? own.reduce((latest, { last }) => Math.max(latest, last), sinceMillis)
+  const minutes = many(Math.ceil((end - sinceMillis) / 60_000), "minute")
+  return `Of ${minutes} from ${new Date(sinceMillis).toISOString()} on: PostgreSQL shows ${events} and ${emails} of ${many(own.length, "organization")}, whose states may lack them.`
 })
