@@ -160,6 +160,24 @@ export const outagesSection = (platform: () => TestPlatform): void => {
     })
   })
 
+  describe("NATS comes back", () => {
+    it("an organization whose creation was answered is there for the next request, however soon that is", async () => {
+      platform().nats.cut()
+      const makers = Array.from({ length: 8 }, async (_, maker) => {
+        for (;;) {
+          const made = await platform().admin("POST", "/admin/v1/organizations", { name: `Soon ${maker}` })
+          if (made.status === 503) continue
+          const { id } = made.body as { readonly id: string }
+          const key = await platform().admin("POST", `/admin/v1/organizations/${id}/keys`, { services: [], scopes: [] })
+          return [made.status, key.status]
+        }
+      })
+      platform().nats.restore()
+      expect(await Promise.all(makers)).toEqual(makers.map(() => [201, 201]))
+      await expectRecovery()
+    })
+  })
+
   describe("NATS is silent", () => {
     it("health is degraded, and it recovers", async () => {
       platform().nats.silence()
