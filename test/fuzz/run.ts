@@ -88,7 +88,7 @@ const worldOf = (platform: KilledPlatform, adminKey: string, atEnd: AtEnd): Worl
     settled: async () => {},
     request: (isAdmin, request) => (isAdmin ? ofAdmin! : ofPublic!)(request),
     account: async () => {
-      const account = await accountOf(world)
+      const account = await patiently(() => accountOf(world))
       const limits = `/admin/v1/organizations/${account.organization}/limits`
       await world.request(true, {
         method: "PUT",
@@ -117,6 +117,18 @@ const deliveryOf = (account: Account) => {
   return () => (made ??= make())
 }
 
+/** Tries again where the machine is too slow for one of the steps. */
+const patiently = async <A>(make: () => Promise<A>): Promise<A> => {
+  for (let repeat = 0; ; repeat++) {
+    try {
+      return await make()
+    } catch (cause) {
+      if (repeat === maximumRepeats || !/503/.test(String(cause))) throw cause
+      await pause(repeatMillis)
+    }
+  }
+}
+
 /** The sum of every partition's last frame. */
 const framesOf = async ({ adminKey, request }: World): Promise<number> => {
   const headers = { authorization: `Bearer ${adminKey}` }
@@ -142,11 +154,12 @@ const comesToRest = async (look: () => Promise<string>): Promise<boolean> => {
   return false
 }
 
-/** A 503 that a machine with too much to do may give says that it took too long, and that the request is safe to repeat. */
+/** A machine with too much to do answers 503, and says that the request is safe to repeat. */
 const isTooSlow = (answer: Answer | Error): boolean =>
-  !(answer instanceof Error) && answer.status === 503 && /took too long.*repeat/.test(JSON.stringify(answer.body))
+  !(answer instanceof Error) && answer.status === 503 && /repeat/i.test(JSON.stringify(answer.body))
 
 const maximumRepeats = 5
+const repeatMillis = 1_000
 
 interface Tally {
   repeated: number
@@ -171,6 +184,7 @@ const askOnce = async (
   let answer = await ask()
   for (let repeat = 0; repeat < maximumRepeats && isTooSlow(answer); repeat++) {
     tally.repeated++
+    await pause(repeatMillis)
     answer = await ask()
   }
   if (answer instanceof Error) {
@@ -223,7 +237,7 @@ const run = async (options: FuzzOptions, folder: string, atEnd: AtEnd): Promise<
         uses = requestsPerAccount
       if (at >= told + 1_000) {
         told = at - (at % 1_000)
-        tell(`${told} requests`)
+        tell(`${told} requests, ${tally.violations.length} violations, ${tally.repeated} asked again`)
       }
     }
   }
