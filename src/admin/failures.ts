@@ -2,7 +2,9 @@
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"
+import { OutcomeUnknown } from "../billing/errors.ts"
 import { databaseFailed } from "../http/databaseFailure.ts"
+import { unlessRead } from "../http/RequestState.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
 
@@ -21,8 +23,11 @@ export const unavailable = (error: SqlError.SqlError) =>
 export const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
 
 /** The engine's own sentence names no secret, and an operator needs it. */
-export const repeatable = (error: Error) =>
-  Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
+export const repeatable = (error: Error) => {
+  const sentence = `${error.message}. The request is safe to repeat.`
+  const told = error instanceof OutcomeUnknown ? unlessRead(sentence) : Effect.succeed(sentence)
+  return Effect.flatMap(told, (message) => Effect.fail(EnvelopeUnavailable.of(message)))
+}
 
 export const conflict = (error: Error) => EnvelopeConflict.of(error.message)
 

@@ -4,7 +4,8 @@
  * because a middleware that has failed can no longer add a header to the error's response.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, type Exit } from "effect"
+import { Context, Effect, type Exit, Option } from "effect"
+import { HttpServerRequest } from "effect/http"
 
 /** A request that was counted. Whoever counts decides more than this, which is not looked at here. */
 export interface RateDecision {
@@ -62,6 +63,17 @@ export const retryAfter = (afterMillis: number): Effect.Effect<void> =>
     const seconds = String(Math.max(1, Math.ceil(afterMillis / 1000)))
     state.responseHeaders = { ...state.responseHeaders, "retry-after": seconds }
     return Effect.void
+  })
+
+/** What a read that ends without an answer says. */
+export const readUnanswered = "This cannot be read right now; the request is safe to repeat"
+
+/** The sentence about an outcome that is not known; of a read, which has none, its own. */
+export const unlessRead = (sentence: string): Effect.Effect<string> =>
+  Effect.withFiber((fiber) => {
+    const request = Context.getOption(fiber.context, HttpServerRequest.HttpServerRequest)
+    const isRead = Option.exists(request, ({ method }) => method === "GET" || method === "HEAD")
+    return Effect.succeed(isRead ? readUnanswered : sentence)
   })
 
 const handedOver = new WeakMap<object, RequestStateShape>()

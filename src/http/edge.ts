@@ -161,13 +161,13 @@ const tooLate: Failure = {
   headers: { "retry-after": "1" }
 }
 
-/** Interrupts a request that reads and takes too long; answers what ends the watch. Operators may wait for longer. */
+/** Interrupts a request that reads and takes too long; answers what ends the watch. */
 const watchRead = (
   fiber: Fiber.Fiber<unknown, unknown> & { readonly context: Context.Context<never> },
-  { method, url }: HttpServerRequest.HttpServerRequest,
+  { method }: HttpServerRequest.HttpServerRequest,
   millis: number
 ): (() => void) => {
-  if ((method !== "GET" && method !== "HEAD") || url.startsWith("/admin/")) return () => {}
+  if (method !== "GET" && method !== "HEAD") return () => {}
   const watch = Effect.runForkWith(fiber.context)(
     Effect.andThen(
       Effect.sleep(millis),

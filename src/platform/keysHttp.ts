@@ -9,7 +9,7 @@ import { baseApi } from "../http/baseApi.ts"
 import { databaseFailed } from "../http/databaseFailure.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
-import { retryAfter, retryAfterMillis } from "../http/RequestState.ts"
+import { retryAfter, retryAfterMillis, unlessRead } from "../http/RequestState.ts"
 import {
   EnvelopeConflict,
   EnvelopeForbidden,
@@ -70,8 +70,9 @@ const available = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.timeoutOrElse({
       duration: requestTimeoutMillis,
       orElse: () =>
-        Effect.fail(
-          EnvelopeUnavailable.of("The request took too long, and its outcome is not known; it is safe to repeat")
+        Effect.flatMap(
+          unlessRead("The request took too long, and its outcome is not known; it is safe to repeat"),
+          (message) => Effect.fail(EnvelopeUnavailable.of(message))
         )
     })
   )

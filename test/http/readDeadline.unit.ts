@@ -36,7 +36,8 @@ describe("[platform 8.4] a read that takes too long", () => {
 
   it.each([
     ["/v1/send/emails", { error: { code: "unavailable", message } }],
-    ["/v1/telco/lookup/1", { error: "unavailable", message }]
+    ["/v1/telco/lookup/1", { error: "unavailable", message }],
+    ["/admin/v1/slow", { success: false, error: { code: "unavailable", message } }]
   ])("is 503 in its product's shape, and is given up: %s", async (path, body) => {
     const before = released
     const { retryAfter, status, text } = await ask(path)
@@ -46,7 +47,5 @@ describe("[platform 8.4] a read that takes too long", () => {
   it("and others go on", async () => {
     expect(await ask("/v1/quick")).toMatchObject({ status: 200, text: "done" })
     expect(await ask("/v1/send/emails", "POST")).toMatchObject({ status: 200, text: "done" })
-    const first = await Promise.race([ask("/admin/v1/slow"), ask("/v1/telco/lookup/1").then(() => "the read")])
-    expect(first).toBe("the read")
   })
 })

@@ -2,7 +2,7 @@
 import { Duration, Effect } from "effect"
 import { SqlError } from "effect/sql"
 import { databaseFailed } from "../../http/databaseFailure.ts"
-import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
+import { retryAfter, retryAfterMillis, unlessRead } from "../../http/RequestState.ts"
 import { EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { BillingUnavailable } from "../errors.ts"
 
@@ -35,9 +35,9 @@ export const available = <A, E, R>(
     Effect.timeoutOrElse({
       duration: Duration.millis(requestTimeoutMillis),
       orElse: () =>
-        unavailableFor(
-          retryAfterMillis,
-          "The request took too long, and its outcome is not known; it is safe to repeat"
+        Effect.flatMap(
+          unlessRead("The request took too long, and its outcome is not known; it is safe to repeat"),
+          (message) => unavailableFor(retryAfterMillis, message)
         )
     })
   )

@@ -7,7 +7,7 @@ import type { SqlError } from "effect/sql"
 import type { OnceError } from "../../engine/errors.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
-import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
+import { retryAfter, retryAfterMillis, unlessRead } from "../../http/RequestState.ts"
 import type { AcceptFault } from "../emails/AcceptEmails.ts"
 import type { ContentsUnavailable } from "../emails/contents/MessageContents.ts"
 import type { EmailNotFound, EmailNotWaiting, ScheduleTooFar } from "../emails/Emails.ts"
@@ -42,7 +42,7 @@ const engineFault = (error: OnceError): Effect.Effect<never, SendUnavailable | S
     case "PartitionMoved":
       return unavailable(nothingDone)
     case "OutcomeUnknown":
-      return unavailable(unknown)
+      return Effect.flatMap(unlessRead(unknown), (message) => unavailable(message))
     case "PartitionStopped":
     case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(nothingDone))
@@ -118,4 +118,7 @@ export const emailFault = (error: EmailFault): Effect.Effect<never, Wire> => {
 
 /** Answers 503 where a request takes too long. */
 export const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SendUnavailable, R> =>
-  Effect.timeoutOrElse(effect, { duration: requestTimeoutMillis, orElse: () => unavailable(unknown) })
+  Effect.timeoutOrElse(effect, {
+    duration: requestTimeoutMillis,
+    orElse: () => Effect.flatMap(unlessRead(unknown), (message) => unavailable(message))
+  })

@@ -7,7 +7,7 @@ import type { SqlError } from "effect/sql"
 import { AskError, isRetryable } from "../../engine/errors.ts"
 import { databaseFailed } from "../../http/databaseFailure.ts"
 import { NestedUnavailable } from "../../http/nestedErrors.ts"
-import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
+import { retryAfter, retryAfterMillis, unlessRead } from "../../http/RequestState.ts"
 import type { EngineNotStarted } from "../../platform/EngineOnDemand.ts"
 import type { OrganizationNotFound } from "../../platform/Organizations.ts"
 
@@ -97,9 +97,9 @@ export const available = <A, E extends { readonly _tag: string }, R>(
     Effect.timeoutOrElse({
       duration: Duration.millis(requestTimeoutMillis),
       orElse: () =>
-        unavailableFor(
-          retryAfterMillis,
-          "The request took too long, and its outcome is not known; it is safe to repeat"
+        Effect.flatMap(
+          unlessRead("The request took too long, and its outcome is not known; it is safe to repeat"),
+          (message) => unavailableFor(retryAfterMillis, message)
         )
     })
   )

@@ -10,7 +10,7 @@ import type { InvalidPattern } from "../../events/index.ts"
 import { databaseFailed } from "../../http/databaseFailure.ts"
 import type { IdempotencyConflict } from "../../http/idempotency.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
-import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
+import { retryAfter, retryAfterMillis, unlessRead } from "../../http/RequestState.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
 import type { RequestUnderWay } from "../../platform/IdempotentRequests.ts"
 import type { WorkQueueUnavailable } from "../../postgres/WorkQueue.ts"
@@ -99,9 +99,9 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "EndpointHeadersChanged":
       return unavailable(retryAfterMillis, safeToRepeat)
     case "OutcomeUnknown":
-      return unavailable(
-        retryAfterMillis,
-        "Whether this was done is not known yet; repeat the request with the same Idempotency-Key."
+      return Effect.flatMap(
+        unlessRead("Whether this was done is not known yet; repeat the request with the same Idempotency-Key."),
+        (message) => unavailable(retryAfterMillis, message)
       )
     case "PartitionStopped":
     case "Quarantined":
@@ -157,9 +157,11 @@ export const refused =
       Effect.timeoutOrElse({
         duration: requestTimeoutMillis,
         orElse: () =>
-          unavailable(
-            retryAfterMillis,
-            "The request took too long, and its outcome is not known; repeat it with the same Idempotency-Key."
+          Effect.flatMap(
+            unlessRead(
+              "The request took too long, and its outcome is not known; repeat it with the same Idempotency-Key."
+            ),
+            (message) => unavailable(retryAfterMillis, message)
           )
       })
     )
