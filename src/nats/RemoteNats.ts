@@ -14,6 +14,12 @@ const subscribeMillis = 1_000
 /** How long a partition that goes has to answer what it was asked. */
 const farewellMillis = 1_000
 
+/** Bytes of the server's `max_payload` that are left for headers. */
+const headerReserveBytes = 1024
+
+/** The same where a server has not said it yet. */
+const usualPayloadBytes = 1024 * 1024
+
 export interface RemoteOptions {
   /** Put before the subject (`<namespace>.ask.0`), for several deployments on one account. */
   readonly namespace?: string | undefined
@@ -28,6 +34,7 @@ export const make = (
     const subjectOf = (partition: number, of: RemoteKind = "asks") =>
       `${options.namespace === undefined ? "" : `${options.namespace}.`}ask.${partition}${of === "asks" ? "" : `.${of}`}`
     return Remote.of({
+      maximumBytes: () => (client.info?.max_payload ?? usualPayloadBytes) - headerReserveBytes,
       request: (partition, payload, { accept, of, timeoutMillis }) =>
         requests
           .request(subjectOf(partition, of), payload, {

@@ -34,75 +34,77 @@ const asOlder = (bytes: Uint8Array): Uint8Array => {
 }
 
 /** A process without partitions, and whatever owners a test starts. */
-const processes = Effect.gen(function* () {
-  const deployment = makeDeployment()
-  const store = RemoteMemory.makeStore()
-  const remoteLayer = RemoteMemory.layerOf(store)
-  let requests = 0
-  const counting = RemoteMemory.make(store)
-  const { engine: far } = yield* start(deployment, {
-    placementLayer: none,
-    remoteLayer: Layer.succeed(
-      Remote,
-      Remote.of({
-        ...counting,
-        request: (...request) =>
-          Effect.suspend(() => {
-            requests++
-            return counting.request(...request)
-          })
-      })
-    )
+const processesOver = (store: RemoteMemory.RemoteStore) =>
+  Effect.gen(function* () {
+    const deployment = makeDeployment()
+    const remoteLayer = RemoteMemory.layerOf(store)
+    let requests = 0
+    const counting = RemoteMemory.make(store)
+    const { engine: far } = yield* start(deployment, {
+      placementLayer: none,
+      remoteLayer: Layer.succeed(
+        Remote,
+        Remote.of({
+          ...counting,
+          request: (...request) =>
+            Effect.suspend(() => {
+              requests++
+              return counting.request(...request)
+            })
+        })
+      )
+    })
+    const ownerOver = (remoteLayer: Layer.Layer<Remote>, placementLayer: Layer.Layer<Placement> = layerLocal) =>
+      Effect.tap(serving(deployment, { remoteLayer, placementLayer }), () => elapse(0.1, 100))
+    return {
+      deployment,
+      far,
+      remoteLayer,
+      owner: ownerOver(remoteLayer),
+      /** An owner that is told, when it asks, that the partition is another's. */
+      replacedOwner: ownerOver(remoteLayer, replaced),
+      /** An owner that receives asks and works on none, as a process that was stopped by a signal. */
+      frozenOwner: Effect.suspend(() => {
+        const remote = RemoteMemory.make(store)
+        let isFrozen = false
+        const thawed = Deferred.makeUnsafe<void>()
+        const serve: Remote["Service"]["serve"] = (partition, handle, of) =>
+          remote.serve(
+            partition,
+            (payload, more) =>
+              isFrozen ? Effect.andThen(Deferred.await(thawed), handle(payload, more)) : handle(payload, more),
+            of
+          )
+        return Effect.map(ownerOver(Layer.succeed(Remote, Remote.of({ ...remote, serve }))), (running) => ({
+          ...running,
+          freeze: () => {
+            isFrozen = true
+          },
+          thaw: Deferred.succeed(thawed, undefined)
+        }))
+      }),
+      /** An owner that says nothing of what came with later programs. */
+      olderOwner: Effect.suspend(() => {
+        const remote = RemoteMemory.make(store)
+        const serve: Remote["Service"]["serve"] = (partition, handle, of) =>
+          remote.serve(
+            partition,
+            (payload) =>
+              Effect.map(
+                handle(payload, () => {}),
+                asOlder
+              ),
+            of
+          )
+        return ownerOver(Layer.succeed(Remote, Remote.of({ ...remote, serve })))
+      }),
+      /** Requests that the process without partitions has sent. */
+      sent: () => requests,
+      subscribed: () => store.owners.get(0)?.size ?? 0
+    }
   })
-  const ownerOver = (remoteLayer: Layer.Layer<Remote>, placementLayer: Layer.Layer<Placement> = layerLocal) =>
-    Effect.tap(serving(deployment, { remoteLayer, placementLayer }), () => elapse(0.1, 100))
-  return {
-    deployment,
-    far,
-    remoteLayer,
-    owner: ownerOver(remoteLayer),
-    /** An owner that is told, when it asks, that the partition is another's. */
-    replacedOwner: ownerOver(remoteLayer, replaced),
-    /** An owner that receives asks and works on none, as a process that was stopped by a signal. */
-    frozenOwner: Effect.suspend(() => {
-      const remote = RemoteMemory.make(store)
-      let isFrozen = false
-      const thawed = Deferred.makeUnsafe<void>()
-      const serve: Remote["Service"]["serve"] = (partition, handle, of) =>
-        remote.serve(
-          partition,
-          (payload, more) =>
-            isFrozen ? Effect.andThen(Deferred.await(thawed), handle(payload, more)) : handle(payload, more),
-          of
-        )
-      return Effect.map(ownerOver(Layer.succeed(Remote, Remote.of({ ...remote, serve }))), (running) => ({
-        ...running,
-        freeze: () => {
-          isFrozen = true
-        },
-        thaw: Deferred.succeed(thawed, undefined)
-      }))
-    }),
-    /** An owner that says nothing of what came with later programs. */
-    olderOwner: Effect.suspend(() => {
-      const remote = RemoteMemory.make(store)
-      const serve: Remote["Service"]["serve"] = (partition, handle, of) =>
-        remote.serve(
-          partition,
-          (payload) =>
-            Effect.map(
-              handle(payload, () => {}),
-              asOlder
-            ),
-          of
-        )
-      return ownerOver(Layer.succeed(Remote, Remote.of({ ...remote, serve })))
-    }),
-    /** Requests that the process without partitions has sent. */
-    sent: () => requests,
-    subscribed: () => store.owners.get(0)?.size ?? 0
-  }
-})
+
+const processes = Effect.suspend(() => processesOver(RemoteMemory.makeStore()))
 
 const recordsOf = (deployment: Deployment) =>
   deployment.journal.log(0).frames.flatMap(({ bytes }) => decodeFrame(bytes).records)
@@ -205,6 +207,24 @@ describe("asks from another process", () => {
       expect(sum).toBe(3)
       expect(refused).toMatchObject({ _tag: "Overloaded" })
       expect(traffic.answers).toBe(maximumAnswers - 1)
+    })
+  )
+
+  it.effect("are told at once of a state that no message can hold, beside others that are answered", () =>
+    Effect.gen(function* () {
+      const { far, owner } = yield* processesOver(RemoteMemory.makeStore(4_000))
+      yield* owner
+      // Each of two octets, so that characters do not tell how large it is.
+      for (let note = 0; note < 4; note++) yield* far.ask(Counter, target, { _tag: "Note", text: "é".repeat(500) })
+      const tooLarge = { _tag: "CommandInvalid", reason: expect.stringMatching(/too large for a message/) }
+      expect(yield* Effect.flip(far.state(Counter, target))).toMatchObject(tooLarge)
+      // Smaller ones of the same turn are answered.
+      const other = { organization: "org_2" }
+      const [exit, total] = yield* Effect.all(
+        [Effect.exit(far.state(Counter, target)), far.ask(Counter, other, add(3))],
+        { concurrency: "unbounded" }
+      )
+      expect([Exit.isFailure(exit), total]).toEqual([true, 3])
     })
   )
 

@@ -14,16 +14,24 @@ export interface RemoteStore {
   /** To asks. */
   readonly owners: Subscribed
   readonly operators: Subscribed
+  /** The largest reply that arrives, as with a message server. */
+  readonly maximumBytes: number
 }
 
-export const makeStore = (): RemoteStore => ({ owners: new Map(), operators: new Map() })
+export const makeStore = (maximumBytes = Number.POSITIVE_INFINITY): RemoteStore => ({
+  owners: new Map(),
+  operators: new Map(),
+  maximumBytes
+})
 
 /** How long an owner that goes has to answer what it was asked. */
 const farewellMillis = 1_000
 
 export const make = (store: RemoteStore): Remote["Service"] => {
   const to = (of: RemoteKind = "asks") => (of === "asks" ? store.owners : store.operators)
+  const fits = (reply: Uint8Array) => reply.length <= store.maximumBytes
   return Remote.of({
+    maximumBytes: () => store.maximumBytes,
     request: (partition, payload, { accept, of, timeoutMillis }) =>
       Effect.callback<Uint8Array, RemoteUnavailable>((resume) => {
         const asked = [...(to(of).get(partition) ?? [])]
@@ -35,7 +43,7 @@ export const make = (store: RemoteStore): Remote["Service"] => {
           )
         for (const owner of asked)
           owner(payload, (reply) => {
-            if (accept(reply)) resume(Effect.succeed(reply))
+            if (fits(reply) && accept(reply)) resume(Effect.succeed(reply))
           })
       }).pipe(
         Effect.timeoutOrElse({

@@ -20,6 +20,9 @@ export type RemoteKind = "asks" | "operators"
 export class Remote extends Context.Service<
   Remote,
   {
+    /** The largest reply that can be sent, in bytes; left out where there is no bound. */
+    readonly maximumBytes?: (() => number) | undefined
+
     /**
      * Sends a request to whoever serves the partition and answers the first reply for which `accept` says yes. It is shown every reply until then: the
      * owner before may answer for a moment longer, and one that serves may answer in several parts. No responders: fails at once with `sent: false`. No accepted

@@ -9,6 +9,7 @@ import { ownsNow } from "../ownsNow.ts"
 import type { EngineContext } from "../partition/EngineContext.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { parse, remoteTimeoutMillis, write } from "./ownerCalls.ts"
+import { textOf } from "./remoteReplies.ts"
 
 /** The pause before a subscription that failed is tried again. */
 const subscribePauseMillis = 1_000
@@ -17,9 +18,10 @@ const subscribePauseMillis = 1_000
 export const serveOperators = (remote: Remote["Service"], partition: Partition) => {
   const handle = (bytes: Uint8Array): Effect.Effect<Uint8Array> =>
     Effect.gen(function* () {
-      const { act, asked } = parse(bytes) as { readonly act?: unknown; readonly asked?: unknown }
+      const request = parse(bytes) as { readonly act?: unknown; readonly asked?: unknown }
       if (partition.status._tag === "Closed" || (yield* ownsNow(partition)) !== true) return write({})
-      return write(yield* actHere(partition, String(act), asked))
+      const done = yield* actHere(partition, String(request.act), request.asked)
+      return Buffer.from(textOf(remote, partition.id, { act: String(request.act) }, done))
     }).pipe(Effect.catchDefect(() => Effect.succeed(write({}))))
   const subscribe: ReturnType<typeof remote.serve> = Effect.catch(remote.serve(partition.id, handle, "operators"), () =>
     Effect.andThen(

@@ -18,6 +18,7 @@ import { listKeys } from "../stores/listKeys.ts"
 import { answerOf, decodeWith, encodeError, type RemoteAnswer, type RemoteRequest } from "./askRemote.ts"
 import { handlePost, postOf } from "./deliverMessages.ts"
 import { maximumAnswers, parse, type RequestId, write } from "./ownerCalls.ts"
+import { textOf } from "./remoteReplies.ts"
 import { maximumTogetherBytes } from "./requestBatch.ts"
 
 /** The pause before a subscription that failed is tried again. */
@@ -34,7 +35,7 @@ export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"
   while (true) {
     while (partition.status._tag !== "Serving") yield* changed.wait
     const { epoch } = partition.core.head
-    const subscription: Subscription = { epoch, since: undefined }
+    const subscription: Subscription = { epoch, since: undefined, remote }
     const scope = yield* Scope.fork(outer)
     const subscribed = yield* remote
       .serve(partition.id, (bytes, more) => handle(partition, subscription, bytes, more))
@@ -73,11 +74,12 @@ interface Subscription {
   readonly epoch: number
   /** When it began, on the monotonic clock; undefined while it is being made. */
   since: number | undefined
+  readonly remote: Remote["Service"]
 }
 
 const handle = (
   partition: Partition,
-  { epoch, since }: Subscription,
+  { epoch, remote, since }: Subscription,
   bytes: Uint8Array,
   more: (part: Uint8Array) => void
 ): Effect.Effect<Uint8Array> =>
@@ -94,14 +96,16 @@ const handle = (
       return Effect.succeed(write({ epoch, elsewhere: true, forMillis, takesMany: true }))
     }
     if (who !== undefined) return Effect.succeed(write({ epoch, takesMany: true }))
-    if (Array.isArray(many)) return answerMany(partition, epoch, String(from), many, more)
+    if (Array.isArray(many)) return answerMany(partition, { epoch, from: String(from), remote }, many, more)
     // Before any refusal, which would say of a request that is being worked on that nothing was done.
     if (isId(id) && !partition.context.traffic.isFirst(id)) return Effect.succeed(write({ epoch, repeated: true }))
     const refused = refusal(partition, epoch)
     if (refused !== undefined) return Effect.succeed(write({ epoch, ...refused }))
     return counted(
       partition,
-      Effect.map(answer(partition, request), (said) => write({ ...said, epoch }))
+      Effect.map(answer(partition, request), (said) =>
+        Buffer.from(textOf(remote, partition.id, request, { ...said, epoch }))
+      )
     )
   })
 
@@ -121,10 +125,19 @@ const counted = <A>({ context: { traffic } }: Partition, answering: Effect.Effec
   )
 }
 
+/** Several requests of one message. */
+interface Asked {
+  readonly epoch: number
+  /** The engine that asks. */
+  readonly from: string
+  readonly remote: Remote["Service"]
+}
+
 /** Answers that leave in one message. */
 class Answers {
   private readonly partition: Partition
   private readonly epoch: number
+  private readonly remote: Remote["Service"]
   private ready: Array<string> = []
   private isAbandoned = false
   private bytes = 0
@@ -133,14 +146,15 @@ class Answers {
   /** Requests that are being worked on. */
   left = 0
 
-  constructor(partition: Partition, epoch: number, send: (part: Uint8Array) => void) {
+  constructor(partition: Partition, { epoch, remote }: Asked, send: (part: Uint8Array) => void) {
     this.partition = partition
     this.epoch = epoch
+    this.remote = remote
     this.send = send
   }
 
   /** Begins to work on a request; what is given to the function answers it, once. */
-  begin(number: number): (said: RemoteAnswer) => void {
+  begin(number: number, request: RemoteRequest): (said: RemoteAnswer) => void {
     this.left++
     this.partition.context.traffic.answers++
     let isAnswered = false
@@ -148,7 +162,7 @@ class Answers {
       if (isAnswered || this.isAbandoned) return
       isAnswered = true
       this.end()
-      this.add(number, said)
+      this.add(number, request, said)
       this.changed.notify()
     }
   }
@@ -158,8 +172,8 @@ class Answers {
     this.partition.context.traffic.answers--
   }
 
-  add(number: number, said: RemoteAnswer): void {
-    const text = `[${number},${JSON.stringify(said)}]`
+  add(number: number, request: RemoteRequest, said: RemoteAnswer): void {
+    const text = `[${number},${textOf(this.remote, this.partition.id, request, said)}]`
     if (this.bytes > 0 && this.bytes + text.length > maximumTogetherBytes) this.send(this.take())
     this.ready.push(text)
     this.bytes += text.length
@@ -186,20 +200,20 @@ class Answers {
 /** Several requests in one message: each is treated as if it had come alone, and what is answered in one turn leaves together. */
 const answerMany = (
   partition: Partition,
-  epoch: number,
-  from: string,
+  asked: Asked,
   many: ReadonlyArray<unknown>,
   more: (part: Uint8Array) => void
 ): Effect.Effect<Uint8Array> =>
   Effect.suspend(() => {
-    const answers = new Answers(partition, epoch, more)
+    const { epoch, from } = asked
+    const answers = new Answers(partition, asked, more)
     for (const one of many) {
       if (!Array.isArray(one) || !isId([from, one[0]])) continue
       const [number, request] = one as [number, RemoteRequest]
       if (!partition.context.traffic.isFirst([from, number])) continue
       const refused = refusal(partition, epoch)
-      if (refused !== undefined) answers.add(number, refused)
-      else ask(partition, request, answers.begin(number))
+      if (refused !== undefined) answers.add(number, request, refused)
+      else ask(partition, request, answers.begin(number, request))
     }
     const rest = Effect.gen(function* () {
       while (answers.left > 0) {
