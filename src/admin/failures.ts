@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { OutcomeUnknown } from "../billing/errors.ts"
+import { OutcomeUnknown } from "../engine/errors.ts"
 import { databaseFailed } from "../http/databaseFailure.ts"
 import { unlessRead } from "../http/RequestState.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"

@@ -2,7 +2,7 @@
  * One odd field in a valid request: which field of what an endpoint takes, and a value for it. Half of the values are odd and may well be taken (another member of an enumeration, a
  * bound, a text in another script), and half are those that have broken programs before. Pure; the random numbers come from outside.
  */
-import type { Prng } from "../../src/simulation/Prng.ts"
+import type { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { badEscapes, devils } from "../http/contract/devils.ts"
 import { type Endpoint, type JsonSchema, objectOf } from "../http/contract/endpoints.ts"
 import type { Given } from "../http/contract/world.ts"

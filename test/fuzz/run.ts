@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto"
 import { setTimeout as pause } from "node:timers/promises"
 import { Pool } from "undici"
-import { Prng } from "../../src/simulation/Prng.ts"
+import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { type Endpoint, endpoints } from "../http/contract/endpoints.ts"
 import { givenFor } from "../http/contract/given.ts"
 import {
