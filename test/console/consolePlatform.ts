@@ -5,12 +5,14 @@ import { launchBrowser } from "../support/browser.ts"
 import { patienceMillis } from "../support/patience.ts"
 import type { Platform } from "../support/platform.ts"
 import { useSharedPlatform } from "../support/sharedPlatform.ts"
-import { type Filled, type FillOptions, fill, fillPaused, startReceivers } from "./fill.ts"
+import { type Filled, type FillOptions, fill, fillPaused, fillWarned, startReceivers } from "./fill.ts"
 
 export interface ConsolePlatform extends FillOptions {
   readonly process: Platform
   readonly databaseUrl: string
   readonly filled: Filled
+  /** One step before its pause. */
+  readonly warned: Pick<Filled, "key" | "keyId" | "organization">
   readonly paused: Pick<Filled, "key" | "keyId" | "organization">
   /** A browser's window with an empty profile, which goes with the file. */
   readonly browser: (options?: BrowserContextOptions) => Promise<BrowserContext>
@@ -33,6 +35,7 @@ export const useConsolePlatform = (isNeeded: boolean): (() => ConsolePlatform) =
       process,
       databaseUrl,
       filled: await fill(options),
+      warned: await fillWarned(options),
       paused: await fillPaused(options),
       // Colours that are still changing are nobody's.
       browser: async (given = {}) => {

@@ -188,6 +188,25 @@ export const fill = async (options: FillOptions, name = "Northwind"): Promise<Fi
   return { ...made, endpoints, domain }
 }
 
+/** An organization whose test account is one step before a pause: two of its first emails bounced. */
+export const fillWarned = async (options: FillOptions): Promise<Pick<Filled, "key" | "keyId" | "organization">> => {
+  const made = await makeOrganization(options, "Warned Inc")
+  const { url } = options
+  await addDomain(url, made.key, "warned.example")
+  for (const at of [1, 2])
+    await ask(
+      "POST",
+      `${url}/v1/send/emails`,
+      made.key,
+      email(`bounced+${at}@simulator.invalid`, "Hello", "warned.example")
+    )
+  await until(
+    () => ask("GET", `${url}/v1/events?type=send.account.warning`, made.key),
+    ({ data }) => (data as ReadonlyArray<unknown>).length > 0
+  )
+  return made
+}
+
 /** An organization whose test account has paused itself: three of its first emails bounced. */
 export const fillPaused = async (options: FillOptions): Promise<Pick<Filled, "key" | "keyId" | "organization">> => {
   const made = await makeOrganization(options, "Paused Inc")

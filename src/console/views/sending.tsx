@@ -87,6 +87,34 @@ const Caps = ({ caps }: { readonly caps: Tenant["caps"] }) => (
   </>
 )
 
+const triggerWords = {
+  bounces: "Bounces among the first 25 emails",
+  complaint: "Complaints about the first 100 emails",
+  spike: "Emails in this hour, against a spike",
+  risky_content: "Risky signals in the last 24 hours"
+} as const
+
+type Trigger = NonNullable<Tenant["triggers"]>[number]
+
+/** One step before the pause (docs/platform.md, 9.4). A complaint has no step before. */
+const isWarned = ({ count, limit }: Trigger): boolean =>
+  count > 0 && (count * 5 >= limit * 4 || (limit <= 5 && count === limit - 1))
+
+/** How far each trigger of a pause has come, on probation. */
+const Triggers = ({ triggers }: { readonly triggers: ReadonlyArray<Trigger> }) => (
+  <>
+    {triggers.map((one) => (
+      <Meter
+        key={one.trigger}
+        label={triggerWords[one.trigger]}
+        used={one.count}
+        limit={one.limit}
+        note={isWarned(one) ? <strong>One step before sending is paused</strong> : undefined}
+      />
+    ))}
+  </>
+)
+
 /** The facts in order; the one that paused the account is highlighted. */
 const Story = ({ facts }: { readonly facts: ReadonlyArray<Fact> }) => (
   <ol class="story">
@@ -220,6 +248,11 @@ export const Sending = () => {
               <Tiers />
             </Part>
           </div>
+          {data.triggers !== undefined && (
+            <Part title="What pauses sending">
+              <Triggers triggers={data.triggers} />
+            </Part>
+          )}
           {!isPaused && <Why isPaused={false} />}
         </>
       )}

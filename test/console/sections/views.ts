@@ -106,6 +106,20 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       await picture(own, "sending-paused-light")
     })
 
+    it("[platform 9.4] shows how far each trigger of a pause has come, and which is one step before it", async () => {
+      const { url, warned } = platform()
+      const own = await (await platform().browser({ viewport: { width: 1280, height: 860 } })).newPage()
+      await signIn(own, url, warned.key)
+      await own.getByRole("link", { name: "Sending", exact: true }).click()
+      const triggers = own.getByRole("region", { name: "What pauses sending" })
+      const bounces = triggers.getByRole("meter", { name: /Bounces/ })
+      await bounces.waitFor()
+      expect(await bounces.getAttribute("aria-valuetext")).toBe("2 of 3")
+      expect(await triggers.getByRole("meter").count()).toBe(4)
+      expect(await triggers.getByText("One step before sending is paused").count()).toBe(1)
+      expect(await accessibilityFaults(own)).toEqual([])
+    })
+
     it("shows events as they come, and stops while it is paused", async () => {
       const { filled, url } = platform()
       await page.goto(`${url}/console/events`)
