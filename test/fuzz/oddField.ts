@@ -17,8 +17,8 @@ interface Field {
 /** Headers that every endpoint reads or ignores. */
 const commonHeaders = ["x-request-id", "accept", "accept-language", "user-agent", "traceparent", "cookie", "x-other"]
 
-/** An ingestion of files reads them in a thread of its own, each. */
-const spared = ["sources"]
+/** An ingestion of files reads them in a thread of its own, each; and the speech service of the run makes WAV alone. */
+const spared = ["sources", "format"]
 
 const maximumDepth = 3
 
