@@ -34,7 +34,7 @@ export interface Simulated {
  * Scenarios between two progress lines, where the command can be interrupted. Of the engine's the first of these is
  * played twice.
  */
-const chunk = 50
+const chunk = 20
 
 const failed = (message: string) => new CliError.UserError({ cause: new Error(message), userMessage: message })
 

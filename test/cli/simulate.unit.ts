@@ -50,8 +50,8 @@ describe("sluice simulate", () => {
       const { progress, results } = yield* runKnown(["--of", "webhooks", "--minutes", "1", "--seed", "0"], 15_000)
       // Begun at 15 s; looked at before and after each piece: at 30 s, 45 s, 60 s and 75 s, when the minute is over.
       expect(progress.length).toBe(2)
-      expect(progress.at(-1)).toMatch(/^100 scenarios, \d+ a second, \d+ of \d+ marks$/)
-      expect(results[0]).toBe("100 scenarios, nothing found")
+      expect(progress.at(-1)).toMatch(/^40 scenarios, \d+ a second, \d+ of \d+ marks$/)
+      expect(results[0]).toBe("40 scenarios, nothing found")
     })
   )
 
@@ -97,9 +97,9 @@ describe("sluice simulate", () => {
 
   it.effect("plays the rules of a file, and says what it has reached of them", () =>
     Effect.gen(function* () {
-      const { progress, results } = yield* run(["--file", transfers, "--seeds", "20", "--seed", "3"], 1)
-      expect(progress[0]).toMatch(/^20 of 20 scenarios, \d+ a second$/)
-      expect(results.slice(0, 2)).toEqual(["transfers:", "20 scenarios, nothing found"])
+      const { progress, results } = yield* run(["--file", transfers, "--seeds", "6", "--seed", "3"], 1)
+      expect(progress[0]).toMatch(/^6 of 6 scenarios, \d+ a second$/)
+      expect(results.slice(0, 2)).toEqual(["transfers:", "6 scenarios, nothing found"])
       expect(results[2]).toMatch(
         /account Open: \d+ accepted, \d+ rejected\n {2}account Transfer: \d+ accepted, \d+ rejected/
       )

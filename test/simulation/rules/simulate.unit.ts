@@ -51,7 +51,7 @@ describe("simulate", () => {
       Effect.map(
         simulate(
           doorOf(command, (knocks) => knocks),
-          { oracle: counted, seeds: 4, floods: false }
+          { oracle: counted, seeds: 4, steps: 40, floods: false }
         ),
         ({ reach, scenarios }) => [scenarios, reach.warnings]
       )
@@ -83,11 +83,11 @@ describe("simulate", () => {
     Effect.gen(function* () {
       const report = yield* simulate(
         tally((total) => total),
-        { oracle, seeds: 20, steps: 60 }
+        { oracle, seeds: 10, steps: 60 }
       )
-      expect(report.scenarios).toBe(20)
+      expect(report.scenarios).toBe(10)
       expect(report.marks.get("append, acked")).toBeGreaterThan(0)
-      expect(describeReport(report)).toContain("20 scenarios, nothing found")
+      expect(describeReport(report)).toContain("10 scenarios, nothing found")
     })
   )
 
@@ -109,7 +109,7 @@ describe("simulate", () => {
       const sevens = { "only sevens": ({ total }: { readonly total: number }) => total % 7 === 0 }
       const report = yield* simulate(
         tally((total) => total),
-        { commands, invariants: sevens, seeds: 10 }
+        { commands, invariants: sevens, seeds: 10, steps: 40 }
       )
       expect(report.scenarios).toBe(10)
     })
@@ -131,7 +131,7 @@ describe("simulate", () => {
         decide: (_state, { _tag }) => Actor.decided({ facts: [_tag] }),
         evolve: (_state, fact) => fact
       })
-      const { reach } = yield* simulate(lamp, { weights: { On: 9, Break: 0 }, seeds: 10 })
+      const { reach } = yield* simulate(lamp, { weights: { On: 9, Break: 0 }, seeds: 10, steps: 40 })
       const accepted = Object.fromEntries(reach.commands.map(({ accepted, command }) => [command, accepted]))
       expect(accepted.On).toBeGreaterThan(3 * accepted.Off!)
       expect(accepted.Break).toBe(0)
@@ -168,7 +168,7 @@ describe("simulate", () => {
       })
       const { reach } = yield* simulate(
         tally((total) => total),
-        { others: [other], otherCommands: { other: 1 }, seeds: 5 }
+        { others: [other], otherCommands: { other: 1 }, seeds: 5, steps: 60 }
       )
       expect(reach.commands.map(({ kind }) => kind)).toEqual(["tally", "other"])
       expect(reach.warnings).toEqual([])
