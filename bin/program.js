@@ -32,7 +32,7 @@ const keptBuilds = 4
 const otherSources = ["package-lock.json", "bin/program.js"]
 
 /** Entries of a bundle, by the module of `src` that each is. `start.mjs` loads the first. */
-const entries = { main: "main", commands: "cli/inProcess", ingestionWorker: "directory/ingestionWorker" }
+const entries = { main: "main", commands: "cli/runCommand", ingestionWorker: "directory/ingestionWorker" }
 
 /** A module that says where the thread of an ingestion is; a bundle has that thread as an entry of its own. */
 const workerPlace = "directory/workerModule"

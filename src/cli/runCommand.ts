@@ -4,7 +4,7 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { format } from "node:util"
-import { Console, Effect } from "effect"
+import { Console, Effect, Fiber, Metric } from "effect"
 import { commandLine, exitCodeOf } from "./commandLine.ts"
 import { Environment } from "./environment.ts"
 
@@ -15,18 +15,30 @@ export interface CommandOutput {
   readonly stderr: string
 }
 
-/** Runs a command to its end, in the environment that is given and no other. */
-export const runCommand = async (
+/** A command that runs, and goes on until it ends or is interrupted. */
+export interface RunningCommand {
+  readonly stdout: () => string
+  readonly stderr: () => string
+  readonly finished: Promise<CommandOutput>
+  /** Ends it as a signal would end its process. */
+  readonly interrupt: () => void
+}
+
+/** Starts a command in the environment that is given and no other. `onOutput` is called after each text that it prints. */
+export const startCommand = async (
   args: ReadonlyArray<string>,
-  environment: Readonly<Record<string, string>>
-): Promise<CommandOutput> => {
+  environment: Readonly<Record<string, string>>,
+  onOutput: () => void = () => {}
+): Promise<RunningCommand> => {
   let stdout = ""
   let stderr = ""
   const toOutput = (...values: ReadonlyArray<unknown>) => {
     stdout += `${format(...values)}\n`
+    onOutput()
   }
   const toErrors = (...values: ReadonlyArray<unknown>) => {
     stderr += `${format(...values)}\n`
+    onOutput()
   }
   const console: Console.Console = Object.assign(Object.create(globalThis.console), {
     log: toOutput,
@@ -36,11 +48,24 @@ export const runCommand = async (
     warn: toErrors,
     trace: toErrors
   })
-  const exit = await Effect.runPromiseExit(
+  const fiber = Effect.runFork(
     (await commandLine(args)).pipe(
       Effect.provideService(Console.Console, console),
-      Effect.provideService(Environment, environment)
+      Effect.provideService(Environment, environment),
+      // A process counts for itself.
+      Effect.provideService(Metric.MetricRegistry, new Map())
     )
   )
-  return { code: exitCodeOf(exit, args), stdout, stderr }
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    finished: Effect.runPromise(Fiber.await(fiber)).then((exit) => ({ code: exitCodeOf(exit, args), stdout, stderr })),
+    interrupt: () => fiber.interruptUnsafe()
+  }
 }
+
+/** Runs a command to its end, in the environment that is given and no other. */
+export const runCommand = async (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>
+): Promise<CommandOutput> => (await startCommand(args, environment)).finished

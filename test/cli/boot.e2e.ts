@@ -4,7 +4,8 @@
  */
 import { createServer, type Server, type Socket } from "node:net"
 import { afterAll, it as declared, describe, expect, inject } from "vitest"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { commandHere, startPlatformHere } from "../support/here.ts"
+import { type RunningPlatform, sluice } from "../support/platform.ts"
 import { usNpa } from "./files.ts"
 import { ok, query, refusal, useDatabases, useFolders } from "./support.ts"
 
@@ -26,10 +27,14 @@ const listen = (onConnection: (socket: Socket) => void): Promise<number> =>
     server.listen(0, "127.0.0.1", () => resolve((server.address() as { readonly port: number }).port))
   })
 
-/** The sentence with which `serve` refuses; `kept` are texts that no output may hold. */
-const refused = async (environment: Record<string, string>, args: ReadonlyArray<string> = ["serve"]) => {
+/** The sentence with which a command refuses, in this process unless it is run by `sluice`. */
+const refused = async (
+  environment: Record<string, string>,
+  args: ReadonlyArray<string> = ["serve"],
+  run: typeof sluice = commandHere
+) => {
   const dataDir = await folder()
-  const finished = await sluice(args, { SLUICE_PORT: "0", SLUICE_DATA_DIR: dataDir, ...environment })
+  const finished = await run(args, { SLUICE_PORT: "0", SLUICE_DATA_DIR: dataDir, ...environment })
   expect(finished.stderr).not.toContain(secret)
   return refusal(finished)
 }
@@ -50,7 +55,7 @@ describe("serve refuses", () => {
       SLUICE_ADMIN_KEY: secret,
       SLUICE_PROT: "1"
     }
-    expect(await refused(environment, ["serve", "--log-level", "loud"])).toBe(
+    expect(await refused(environment, ["serve", "--log-level", "loud"], sluice)).toBe(
       [
         "sluice: The configuration has 7 faults:",
         '  - SLUICE_PORT must be a whole number from 0 to 65535, not "http"',
@@ -76,7 +81,7 @@ describe("serve refuses", () => {
       "SLUICE_PARTITION "
     )
     expect(await query(url, "select 1 from pg_class where relname = 'schema_migrations'")).toEqual([])
-    const served = await startPlatform({
+    const served = await startPlatformHere({
       DATABASE_URL: await database("seeded"),
       NATS_URL: inject("natsUrl"),
       SLUICE_PARTITION: "16",
@@ -136,7 +141,7 @@ describe("serve refuses", () => {
 
   it("a NATS where nothing listens, before anything is started", async () => {
     const dataDir = await folder()
-    const finished = await sluice(["serve"], {
+    const finished = await commandHere(["serve"], {
       SLUICE_PORT: "0",
       SLUICE_DATA_DIR: dataDir,
       NATS_URL: `nats://u:${secret}@127.0.0.1:1`
@@ -203,12 +208,14 @@ describe("the command line", () => {
       SLUICE_ADMIN_KEY: `adm_${"a".repeat(22)}`,
       NODE_ENV: "production"
     }
-    const table = await ok(["config", "--port", "1"], environment)
+    const { stdout: table } = await commandHere(["config", "--port", "1"], environment)
     expect(table).toMatch(/^SLUICE_PORT +1 {2}\(flag\)$/m)
     expect(table).toMatch(/^DATABASE_URL +postgres:\/\/<redacted>@db:5432\/sluice {2}\(environment\)$/m)
     expect(table).toMatch(/^SLUICE_ADMIN_KEY +<redacted> {2}\(environment\)$/m)
     expect(table).toMatch(/^SLUICE_DEMO +off {2}\(default\)$/m)
-    const lines = JSON.parse(await ok(["config", "--json"], environment)) as ReadonlyArray<{ readonly env: string }>
+    const lines = JSON.parse((await commandHere(["config", "--json"], environment)).stdout) as ReadonlyArray<{
+      readonly env: string
+    }>
     expect(lines).toContainEqual({ name: "port", env: "SLUICE_PORT", value: "8080", source: "default" })
     expect(JSON.stringify(lines)).not.toContain(secret)
   })
@@ -217,10 +224,10 @@ describe("the command line", () => {
 describe("a first start on a named database", () => {
   const started = async (
     environment: Record<string, string>,
-    use: (platform: Platform, url: string) => Promise<void>
+    use: (platform: RunningPlatform, url: string) => Promise<void>
   ) => {
     const url = await database("seeded")
-    const platform = await startPlatform({ DATABASE_URL: url, NATS_URL: inject("natsUrl"), ...environment })
+    const platform = await startPlatformHere({ DATABASE_URL: url, NATS_URL: inject("natsUrl"), ...environment })
     try {
       await use(platform, url)
     } finally {
@@ -277,14 +284,14 @@ describe("a first start on a named database", () => {
       url,
       "create constraint trigger fail after insert on api_keys deferrable initially deferred for each row execute function fail()"
     )
-    const failed = await sluice(["serve"], { ...environment, SLUICE_DATA_DIR: await folder() })
+    const failed = await commandHere(["serve"], { ...environment, SLUICE_DATA_DIR: await folder() })
     expect({ code: failed.code, last: failed.stderr.trimEnd().split("\n").at(-1) }).toEqual({
       code: 1,
       last: "sluice: no"
     })
     expect(await organizations(url)).toEqual([])
     await query(url, "drop trigger fail on api_keys")
-    const platform = await startPlatform(environment)
+    const platform = await startPlatformHere(environment)
     const answer = await fetch(`${platform.url}/v1/npa/${usNpa}`, { headers: { "x-api-key": platform.demoKey! } })
     await platform.stop()
     expect(answer.status).toBe(200)

@@ -13,8 +13,9 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { zip } from "../directory/files/support.ts"
 import { usLines } from "../directory/support.ts"
 import { sluice } from "../support/commands.ts"
+import { startPlatformHere } from "../support/here.ts"
 import { needing } from "../support/needs.ts"
-import { type Platform, start, startPlatform } from "../support/platform.ts"
+import { type RunningPlatform, start } from "../support/platform.ts"
 import { seedFiles, textOf, usNpa } from "./files.ts"
 import { ok, okJson, refusal, until, useDatabases, useFolders } from "./support.ts"
 
@@ -22,7 +23,7 @@ const database = useDatabases()
 const newFolder = useFolders()
 let folder = ""
 let seed: ReadonlyArray<string> = []
-let platform: Platform
+let platform: RunningPlatform
 let environment: Record<string, string> = {}
 
 let server: Server
@@ -104,7 +105,7 @@ beforeAll(async () => {
 
   const url = await database()
   await ok(["ingest", ...seed], { DATABASE_URL: url, SLUICE_DATA_DIR: await newFolder() })
-  platform = await startPlatform({
+  platform = await startPlatformHere({
     DATABASE_URL: url,
     NATS_URL: inject("natsUrl"),
     SLUICE_ADMIN_KEY: `adm_${"x1".repeat(20)}`

@@ -4,18 +4,19 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { sluice } from "../support/commands.ts"
-import { type Platform, startPlatform } from "../support/platform.ts"
+import { startPlatformHere } from "../support/here.ts"
+import type { RunningPlatform } from "../support/platform.ts"
 import { sending } from "./sendAccounts.ts"
 import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useDatabases } from "./support.ts"
 
 const adminKey = `adm_${"Ab1".repeat(10)}`
 const database = useDatabases()
 let databaseUrl = ""
-let platform: Platform
+let platform: RunningPlatform
 let at: Readonly<Record<string, string>>
 
 const serve = async () => {
-  platform = await startPlatform({
+  platform = await startPlatformHere({
     DATABASE_URL: databaseUrl,
     NATS_URL: inject("natsUrl"),
     SLUICE_ADMIN_KEY: adminKey,

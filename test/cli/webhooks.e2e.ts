@@ -5,7 +5,8 @@
 import { readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { beforeAll, describe, expect, inject, it } from "vitest"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { commandHere, startPlatformHere } from "../support/here.ts"
+import type { RunningPlatform } from "../support/platform.ts"
 import { askAt } from "../webhooks/platform.ts"
 import { refusal, until, useDatabases, useFolders } from "./support.ts"
 
@@ -14,16 +15,16 @@ const folder = useFolders()
 
 const anyTarget = /^ {2}Webhooks may go to any address, http on this machine included \(SLUICE_WEBHOOK_TARGETS=any\)$/m
 const keyed = { "idempotency-key": "once" }
-const create = (platform: Platform, key: string, url: string, headers = {}) =>
+const create = (platform: RunningPlatform, key: string, url: string, headers = {}) =>
   askAt(platform.url, key)("POST", "/v1/webhooks", { url, enabled_events: ["*"] }, headers)
 
 /** Runs a platform for as long as `use` takes. */
 const during = async <A>(
   environment: Record<string, string>,
   dataDir: string,
-  use: (platform: Platform) => Promise<A>
+  use: (platform: RunningPlatform) => Promise<A>
 ): Promise<A> => {
-  const platform = await startPlatform(environment, dataDir)
+  const platform = await startPlatformHere(environment, dataDir)
   try {
     return await use(platform)
   } finally {
@@ -88,7 +89,7 @@ describe("serve with a named database", () => {
   })
 
   const refused = async (environment: Record<string, string>) =>
-    refusal(await sluice(["serve"], { ...named, SLUICE_DATA_DIR: await folder(), ...environment }))
+    refusal(await commandHere(["serve"], { ...named, SLUICE_DATA_DIR: await folder(), ...environment }))
 
   it("is refused without a key, before anything is done", async () => {
     expect(await refused({ SLUICE_SECRETS_KEY: "" })).toBe(

@@ -149,7 +149,8 @@ export const sluice = (
   options: { readonly cwd?: string } = {}
 ): Promise<Finished> => start(args, environment, options).finished
 
-export interface Platform extends Started {
+/** A platform, in a process of its own or in that of the test (`here.ts`). */
+export interface RunningPlatform extends Pick<Started, "stdout" | "stderr" | "finished"> {
   readonly url: string
   readonly dataDir: string
   /** For commands that are to find this platform. */
@@ -159,6 +160,11 @@ export interface Platform extends Started {
   /** Stops it as an operator does and removes its folder. */
   readonly stop: () => Promise<Finished>
 }
+
+export interface Platform extends RunningPlatform, Started {}
+
+/** The line with which a platform says that it is ready, and where. */
+export const readyPattern = /API {3}(http:\S+)/
 
 /** Starts `sluice serve`, or another program with its commands, on a free port and waits until it is ready. `isLeashed`: with a pipe that closes when this process ends. */
 export const startPlatform = async (
@@ -170,7 +176,7 @@ export const startPlatform = async (
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-e2e-")))
   const whole = { SLUICE_PORT: "0", SLUICE_DATA_DIR: folder, ...environment }
   const started = start(["serve"], whole, { program, isLeashed })
-  const [, url] = await started.printed(/API {3}(http:\S+)/).catch(async (error) => {
+  const [, url] = await started.printed(readyPattern).catch(async (error) => {
     if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
     throw error
   })
