@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { builtInCatalogue } from "../../src/billing/prices.ts"
+import { often } from "../support/often.ts"
 import { Life } from "./given.ts"
 
 const day = 86_400_000
@@ -156,7 +157,7 @@ describe("the life of a subscription", () => {
         if (step._tag === "Pass") now += step.days * day
       }
     },
-    { arbitrary: { runs: 400 } }
+    { arbitrary: { runs: often(400) } }
   )
 })
 

@@ -3,6 +3,7 @@ import { Arbitrary, Result, Schema } from "effect"
 import * as EncodedAnswers from "../../src/directory/EncodedAnswers.ts"
 import * as rules from "../../src/directory/rules.ts"
 import { AreaCode, CarrierDetail, CarrierPage } from "../../src/directory/schema.ts"
+import { often } from "../support/often.ts"
 import { arbitraryRecords, code, indexOf, ocns, states } from "./records.ts"
 
 const textOf = (result: Result.Result<Buffer, rules.EntryNotFound>) =>
@@ -51,7 +52,7 @@ describe("encoded answers", () => {
         }
       }
     },
-    { arbitrary: { runs: 100 } }
+    { arbitrary: { runs: often(100) } }
   )
 
   it("are the same bytes while they are kept", () => {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { codesMatching, findCode, searchCodes } from "../../src/directory/codes.ts"
+import { often } from "../support/often.ts"
 import * as Naive from "./naive.ts"
 import { arbitraryRecords, code, indexOf, listed, ocns, states } from "./records.ts"
 
@@ -60,7 +61,7 @@ describe("codes equal a naive scan", () => {
         )
       }
     },
-    { arbitrary: { runs: 200 } }
+    { arbitrary: { runs: often(200) } }
   )
 
   it.prop(
@@ -94,7 +95,7 @@ describe("codes equal a naive scan", () => {
         matching.map(({ npa, nxx }) => npa + nxx)
       )
     },
-    { arbitrary: { runs: 300 } }
+    { arbitrary: { runs: often(300) } }
   )
 
   it("a name is found in any case, also where several spellings of it occur", () => {

@@ -4,12 +4,13 @@ import { columnsOf } from "../../src/directory/DirectoryIndex.ts"
 import { carrierTypes, countries } from "../../src/directory/model.ts"
 import * as rules from "../../src/directory/rules.ts"
 import { AreaCode, CarrierDetail, CarrierPage } from "../../src/directory/schema.ts"
+import { often } from "../support/often.ts"
 import * as Naive from "./naive.ts"
 import { arbitraryRecords, indexOf, ocns, states } from "./records.ts"
 
 /** The index against a naive model that filters, sorts and counts lists of records for every question. */
 
-const runs = { arbitrary: { runs: 100, size: 12 } }
+const runs = { arbitrary: { runs: often(100), size: 12 } }
 const limit = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
 const offset = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40 })))
 const maybe = <const A extends ReadonlyArray<string>>(values: A) =>

@@ -9,6 +9,7 @@ import {
   RateLimiter,
   type Receipt
 } from "../../src/limits/index.ts"
+import { often } from "../support/often.ts"
 import { History, NaiveLimiter, type Step } from "./model.ts"
 
 const windowMillis = 60_000
@@ -108,7 +109,7 @@ const pureSubject = (): Subject => {
   }
 }
 
-const runs = { arbitrary: { runs: 400 } }
+const runs = { arbitrary: { runs: often(400) } }
 
 describe("against a list of all accepted requests", () => {
   it.prop("the pure rule answers alike", [History], ([history]) => follow(history, pureSubject(), true), runs)
@@ -133,7 +134,7 @@ describe("against a list of all accepted requests", () => {
           if (expected.kind === "take") expected.keep(decision)
         }
       }).pipe(Effect.provide(RateLimiter.layerMemory({ limit: 0 }))),
-    { arbitrary: { runs: 100 } }
+    { arbitrary: { runs: often(100) } }
   )
 })
 

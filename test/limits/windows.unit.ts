@@ -11,6 +11,7 @@ import {
   RollingWindow,
   RollingWindowRule
 } from "../../src/limits/index.ts"
+import { often } from "../support/often.ts"
 import {
   DistinctHistory,
   MonthlyHistory,
@@ -24,7 +25,7 @@ import {
 const start = Date.UTC(2026, 6, 1, 12, 0, 0)
 const hourMillis = 3_600_000
 const windowMillis = 300
-const runs = { arbitrary: { runs: 120 } }
+const runs = { arbitrary: { runs: often(120) } }
 
 /** A state as it comes back from where it was stored. */
 const stored = <State>(state: State): State => JSON.parse(JSON.stringify(state)) as State

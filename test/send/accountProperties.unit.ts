@@ -9,6 +9,7 @@ import {
   retryAfterSeconds,
   SendLimits
 } from "../../src/send/index.ts"
+import { often } from "../support/often.ts"
 import { living } from "./given.ts"
 import { NaiveAccount } from "./naiveAccount.ts"
 
@@ -247,11 +248,11 @@ const follow = (history: History): void => {
 
 describe("an account against the list of all that ever happened to it", () => {
   it.prop("admits, refuses, pauses and promotes alike", [History], ([history]) => follow(history), {
-    arbitrary: { runs: 150 }
+    arbitrary: { runs: often(150) }
   })
 
   it.prop("does so where much happens in a few hours", [HastyHistory], ([history]) => follow(history), {
-    arbitrary: { runs: 150 }
+    arbitrary: { runs: often(150) }
   })
 
   it("has come to every answer, stage and reason", () => {

@@ -14,6 +14,7 @@ import {
   waiting,
   withCancelled
 } from "../../src/send/index.ts"
+import { often } from "../support/often.ts"
 import { living } from "./given.ts"
 
 const { hourMillis, dayMillis, releaseMillis } = SendLimits
@@ -70,7 +71,7 @@ describe("[platform 9.5] a tier against totals that are counted at every hour", 
       expect(sender.ask({ _tag: "Check" }, at - 1).facts).toEqual([])
       expect(sender.ask({ _tag: "Check" }, at).facts).toHaveLength(1)
     },
-    { arbitrary: { runs: 60 } }
+    { arbitrary: { runs: often(60) } }
   )
 })
 
@@ -203,7 +204,7 @@ describe("[platform 9.6] held mail against a list of emails", () => {
         expect(releasedAt).toBeLessThanOrEqual(heldUntil + releaseMillis)
       }
     },
-    { arbitrary: { runs: 40 } }
+    { arbitrary: { runs: often(40) } }
   )
 
   it("[platform 9.6] spreads a day's release over 10 minutes from midnight, in 60 steps", () => {

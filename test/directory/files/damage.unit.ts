@@ -5,6 +5,7 @@ import { Arbitrary, Effect, Schema } from "effect"
 import { bundledSources } from "../../../src/directory/files/bundledSources.ts"
 import { malformedShareLimit } from "../../../src/directory/files/limits.ts"
 import { layer, openSource, readFile } from "../../../src/directory/files/read.ts"
+import { often } from "../../support/often.ts"
 import { fixture, parse } from "./support.ts"
 
 // Damaged files must never break the reading, and never pass with more malformed lines than allowed.
@@ -65,7 +66,7 @@ describe("a damaged file", () => {
       }
       sound(content, chunkBytes)
     },
-    { arbitrary: { runs: 150 } }
+    { arbitrary: { runs: often(150) } }
   )
 
   it.prop(
@@ -104,7 +105,7 @@ describe("a damaged file", () => {
       const { verdict } = parse(us.subarray(0, cut))
       assert.strictEqual(verdict._tag, "Refused")
     },
-    { arbitrary: { runs: 8 } }
+    { arbitrary: { runs: often(8) } }
   )
 
   it.live("hands no record of a small file over before its verdict", () =>

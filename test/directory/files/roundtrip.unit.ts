@@ -7,6 +7,7 @@ import {
   carrierTypes,
   countries
 } from "../../../src/directory/model.ts"
+import { often } from "../../support/often.ts"
 import { complete, parse } from "./support.ts"
 
 // Records are printed in each published layout and must be read as they were.
@@ -187,7 +188,7 @@ describe("printed and read again, records are the same", () => {
         )
       )
     },
-    { arbitrary: { runs: 30 } }
+    { arbitrary: { runs: often(30) } }
   )
 
   const carrier = Arbitrary.all({
@@ -259,6 +260,6 @@ describe("printed and read again, records are the same", () => {
         )
       )
     },
-    { arbitrary: { runs: 30 } }
+    { arbitrary: { runs: often(30) } }
   )
 })

@@ -19,6 +19,7 @@ import {
   testEventOf
 } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../../../src/webhooks/endpoint/rules.ts"
+import { often } from "../../support/often.ts"
 import { create, disable, enable, failure, failures, gone, remove, requestTest, rotate, unpause } from "./endpoints.ts"
 
 const organization = "org_1"
@@ -198,7 +199,7 @@ describe("what travels to another machine", () => {
     ([command]) => {
       expect(throughJson(WebhookEndpoint.options.command, command)).toEqual(withoutNegativeZero(command))
     },
-    { arbitrary: { runs: 100 } }
+    { arbitrary: { runs: often(100) } }
   )
 
   it.prop(
@@ -207,7 +208,7 @@ describe("what travels to another machine", () => {
     ([reply]) => {
       expect(throughJson(EndpointReply, reply)).toEqual(withoutNegativeZero(reply))
     },
-    { arbitrary: { runs: 50 } }
+    { arbitrary: { runs: often(50) } }
   )
 
   it.effect("is every rejection, as the error that it is", () =>

@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import type { Endpoint, EndpointCommand } from "../../../src/webhooks/endpoint/model.ts"
 import { signingSecretIds, statusOf } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../../src/webhooks/endpoint/rules.ts"
+import { often } from "../../support/often.ts"
 import {
   create,
   decideOn,
@@ -168,7 +169,7 @@ const run = (
   }
 }
 
-const runs = { arbitrary: { runs: 300 } }
+const runs = { arbitrary: { runs: often(300) } }
 
 describe("after any history", () => {
   it.prop(

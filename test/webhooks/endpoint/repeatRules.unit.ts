@@ -11,6 +11,7 @@ import {
   maximumRememberedRequests
 } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../../src/webhooks/endpoint/rules.ts"
+import { often } from "../../support/often.ts"
 import { create, decideOn, disable, enable, failure, failures, given, noon, rotate, unpause } from "./endpoints.ts"
 
 const minute = 60_000
@@ -127,6 +128,6 @@ describe("after any history", () => {
         }
       }
     },
-    { arbitrary: { runs: 300 } }
+    { arbitrary: { runs: often(300) } }
   )
 })

@@ -13,6 +13,7 @@ import {
   senderKey,
   suppressionPlace
 } from "../../../../src/send/index.ts"
+import { often } from "../../../support/often.ts"
 import { NaiveMail } from "./naiveMail.ts"
 import { organization, upgradeUrl } from "./support.ts"
 
@@ -247,7 +248,7 @@ const follow = (history: typeof History.Type): void => {
 
 describe("an organization's mail against lists of all that ever happened", () => {
   it.prop("goes, waits, is told and counts alike", [History], ([history]) => follow(history), {
-    arbitrary: { runs: 200 }
+    arbitrary: { runs: often(200) }
   })
 
   it("has come to every answer and every report", () => {

@@ -2,9 +2,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { type Feedback, parseFeedback } from "../../../../src/send/index.ts"
+import { often } from "../../../support/often.ts"
 import { corpusMail, corpusNames, mailOf, reportOn, status } from "./corpus.ts"
 
-const runs = { arbitrary: { runs: 300 } }
+const runs = { arbitrary: { runs: often(300) } }
 
 const failed = ["Final-Recipient: rfc822; ann@example.org", "Action: failed"]
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { riskySignals, riskySignalsOf } from "../../../../src/send/index.ts"
 import { examineContent, shorteners } from "../../../../src/send/rules/content/index.ts"
+import { often } from "../../../support/often.ts"
 
 const own = { senderDomain: "mail.own.co.uk", subject: "Hello" }
 const ofHtml = (html: string) => riskySignalsOf({ ...own, html })
@@ -228,7 +229,7 @@ describe("hostile content", () => {
       const content = parts.join("").repeat(times).slice(0, 40_000)
       bounded({ subject: content, html: content, text: content })
     },
-    { arbitrary: { runs: 60 } }
+    { arbitrary: { runs: often(60) } }
   )
 
   it.each(fragments)("does so as a run of %j, and with each other fragment", (fragment) => {
