@@ -13,7 +13,13 @@ import { makeMp3Reader } from "./audio/mp3.ts"
 import { makeOggReader } from "./audio/ogg.ts"
 import { joinWavs, type WholeWav } from "./audio/wav.ts"
 import { contentTypes, type FormatId } from "./formats.ts"
-import { makingTimeoutMillis, maximumWavBytes, silenceTimeoutMillis, speechPlaces } from "./limits.ts"
+import {
+  makingTimeoutMillis,
+  maximumBytesBeforeAudio,
+  maximumWavBytes,
+  silenceTimeoutMillis,
+  speechPlaces
+} from "./limits.ts"
 import { type AudioPart, SpeechEngine, type SpeechOffer, type SpeechOrder, SpeechUnavailable } from "./SpeechEngine.ts"
 import { charactersOf } from "./splitText.ts"
 import { TalkActor } from "./TalkActor.ts"
@@ -145,9 +151,10 @@ const make = Effect.gen(function* () {
     format: Exclude<FormatId, "wav">
   ) {
     const { bytes, read } = running(parts, format)
-    // As long as nothing was sent, a failure can still be reported.
-    const [first, rest] = yield* Stream.peel(bytes, Sink.take<Uint8Array>(1))
-    if (first.length === 0) return yield* silent
+    // Until something is sent, a failure can still be reported: the answer begins with the first audio that can be played.
+    const begins = () => read().durationMillis > 0 || read().byteLength > maximumBytesBeforeAudio
+    const [first, rest] = yield* Stream.peel(bytes, Sink.takeUntil<Uint8Array>(begins))
+    if (read().durationMillis === 0) return yield* silent
     const stored = Effect.suspend((): Effect.Effect<void, SpeechUnavailable | EventNotStored> => {
       const audio = read()
       return audio.durationMillis === 0 ? Effect.fail(silent) : store(owner, order, audio)

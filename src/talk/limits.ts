@@ -33,3 +33,6 @@ export const upstreamTextCharacters = 4_096
 
 /** When a caller who found no place free may try again. */
 export const placeRetryMillis = 1_000
+
+/** Most bytes of an engine that come before its first audio, such as an ID3 tag with a picture. More of them are no audio. */
+export const maximumBytesBeforeAudio = 1024 * 1024

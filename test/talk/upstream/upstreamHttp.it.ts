@@ -165,6 +165,15 @@ describe("a speech service", () => {
     }
   })
 
+  it.each(["mp3", "ogg"])("that answers a WAV file for %s is 503, not a connection that breaks", async (format) => {
+    answer = (response) => response.writeHead(200, { "content-type": "audio/mpeg" }).end(streamedWav())
+    const reply = await server().speak({ ...good, format })
+    expect([reply.status, reply.json()]).toStrictEqual([
+      503,
+      { error: "The speech engine gives no audio; the request is safe to repeat." }
+    ])
+  })
+
   it("loses the request of a caller who goes away", async () => {
     let closed = false
     answer = (response) => {
