@@ -16,7 +16,7 @@ import {
   type Reach,
   type SimulationPlan
 } from "../simulation/index.ts"
-import type { Simulated } from "./simulate.ts"
+import type { Simulated } from "./Simulated.ts"
 
 /** A simulation of a file, under the name that it is exported by. */
 export interface OwnRules extends Simulated {

@@ -9,26 +9,7 @@ import { CliError, Command, Flag } from "effect/cli"
 import { Marks } from "../simulation/index.ts"
 import { describeReach } from "../simulation/rules/reach.ts"
 import { type OwnRules, ownRulesOf } from "./ownRules.ts"
-
-export interface Played {
-  readonly played: number
-  readonly marks: Marks
-  /** The first scenario that fails, made small, for people. */
-  readonly finding: { readonly seed: number; readonly text: string } | undefined
-}
-
-export interface Replayed {
-  readonly trace: ReadonlyArray<string>
-  readonly finding: string | undefined
-}
-
-export interface Simulated {
-  readonly requiredMarks: ReadonlyArray<string>
-  /** Plays so many seeds from the first one on, or fewer when one fails. */
-  readonly play: (first: number, seeds: number) => Played
-  /** Plays a saved scenario; undefined when the text is none of this kind. */
-  readonly replay: (text: string) => Replayed | undefined
-}
+import type { Simulated } from "./Simulated.ts"
 
 /**
  * Scenarios between two progress lines, where the command can be interrupted. Of the engine's the first of these is

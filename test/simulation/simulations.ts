@@ -1,5 +1,5 @@
 /** The simulations of Sluice's own programs, for `npm run simulate -- --of NAME` (docs/simulation.md). */
-import type { Simulated } from "../../src/cli/simulate.ts"
+import type { Simulated } from "../../src/cli/Simulated.ts"
 import {
   campaign,
   describeFailure,

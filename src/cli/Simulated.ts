@@ -1,0 +1,22 @@
+/** Describes a simulation that the command line plays: of rules in a file, or of the repository's own programs. */
+import type { Marks } from "../simulation/index.ts"
+
+export interface Played {
+  readonly played: number
+  readonly marks: Marks
+  /** The first scenario that fails, made small, for people. */
+  readonly finding: { readonly seed: number; readonly text: string } | undefined
+}
+
+export interface Replayed {
+  readonly trace: ReadonlyArray<string>
+  readonly finding: string | undefined
+}
+
+export interface Simulated {
+  readonly requiredMarks: ReadonlyArray<string>
+  /** Plays so many seeds from the first one on, or fewer when one fails. */
+  readonly play: (first: number, seeds: number) => Played
+  /** Plays a saved scenario; undefined when the text is none of this kind. */
+  readonly replay: (text: string) => Replayed | undefined
+}
