@@ -1,7 +1,7 @@
 /**
- * Definition of actors: pure rules with schemas around them (docs/architecture.md, "The way of a command"). No Effect,
- * no clock and no randomness inside, so that a program that embeds them and the simulator run what the platform runs.
- * Needs no service.
+ * Defines actors: pure rules with schemas around them (docs/architecture.md, "The way of a command"). No Effect, no
+ * clock and no randomness inside, so that a program that embeds them and the simulator run the same rules as the
+ * platform. Needs no service.
  */
 import { Schema } from "effect"
 import { commandCodec, formBefore, problemOf, upcast } from "./actorForms.ts"
@@ -23,18 +23,22 @@ export {
   wakeAgain
 } from "./decision.ts"
 
-/** Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. See {@link Actor.make}. */
+/**
+ * Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. See {@link
+ * Actor.make}.
+ */
 export type Upcasts = Readonly<Record<number, (encoded: unknown) => unknown>>
 
 /**
- * How facts and states are written while older programs may still get them (docs/cluster.md, "Two versions together"): in the form of the version before, until the
- * level of formats is in force that the definition's version came with. See {@link Actor.make}.
+ * Writes facts and states so that older programs can read them (docs/cluster.md, "Two versions together"): in the form
+ * of the version before, until the level of formats that came with the definition's version is in force. See {@link
+ * Actor.make}.
  */
 export interface Since {
   readonly level: number
   /**
-   * Turn the JSON of this version into that of the version before. What they cannot say rules do not make yet (`DecideContext.level`): a decision with a fact that is
-   * another one when it is read back fails.
+   * Turn the JSON of this version into that of the version before. Rules must not yet make facts that the older form
+   * cannot express (`DecideContext.level`): a decision fails when one of its facts differs after it is read back.
    */
   readonly fact: (encoded: unknown) => unknown
   readonly state: (encoded: unknown) => unknown
@@ -50,7 +54,10 @@ export interface WrittenForm<in Fact, in State> {
 /** A schema whose values can be written as JSON and read back without services. See {@link Actor.make}. */
 export type JsonCodec<A> = Schema.ConstraintCodec<A, unknown>
 
-/** The definition of an actor: its name in the log, the schemas of what is stored, and its pure rules. See {@link Actor.make}. */
+/**
+ * An actor's definition: its name in the log, the schemas of the stored data, and its pure rules. See {@link
+ * Actor.make}.
+ */
 export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   /** Unique in the engine, stored in the log: never rename it. */
   readonly kind: string
@@ -66,11 +73,11 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly initial: (key: string) => State
   /** Pure. Must not change `state`. */
   readonly decide: (state: State, command: Command, context: DecideContext) => Decision<NoInfer<Fact>, Reply, Rejection>
-  /** Pure, except that with `copy` it may change and return the `state` that it was given. Must not throw on any stored fact. */
+  /** Pure, except that with `copy` it may change and return the given `state`. Must not throw on any stored fact. */
   readonly evolve: (state: State, fact: Fact) => State
   /**
-   * For states that are cheaper to change than to rebuild: makes a copy that `evolve` may change in place. The engine copies an
-   * actor on its first write in a drain; parts that `evolve` only appends to or replaces may be shared.
+   * For states that are cheaper to change than to rebuild: makes a copy that `evolve` may change in place. The engine
+   * copies an actor on its first write in a drain; parts that `evolve` only appends to or replaces may be shared.
    */
   readonly copy?: (state: State) => State
   /**
@@ -79,25 +86,29 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
    */
   readonly wakeAt?: (state: State) => number | undefined
   /**
-   * What happens when that time has come: facts that move `wakeAt`, or `wakeAgain` where there is nothing to do yet. When it rejects, makes
-   * no facts or throws, the engine does not wake the actor again until its state changes. It may be called again with the same state, and is
-   * held up for a second where that happens too often (docs/architecture.md, "Wakes").
+   * Decides when that time has come: facts that move `wakeAt`, or `wakeAgain` if there is nothing to do yet. When it
+   * rejects, makes no facts or throws, the engine does not wake the actor again until its state changes. It may be
+   * called again with the same state, and is paused for a second if that happens too often (docs/architecture.md,
+   * "Wakes").
    */
   readonly wake?: (state: State, context: DecideContext) => Decision<NoInfer<Fact>, unknown, unknown> | WakeAgain
-  /** The other actors that deciding this command reads or gives facts to. */
+  /** Names the other actors that this command reads or gives facts to. */
   readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>
-  /** The other actors that waking reads or gives facts to. */
+  /** Names the other actors that waking reads or gives facts to. */
   readonly wakeTouches?: (state: State, self: ActorAddress) => ReadonlyArray<Touched>
   /**
-   * When an actor that is not used leaves memory: after a while (`idleMillis`), which is the default, or as soon as a checkpoint has it, for
-   * kinds that are rarely needed again.
+   * When an unused actor leaves memory: after a while (`idleMillis`), the default, or as soon as a checkpoint has it,
+   * for kinds that are rarely needed again.
    */
   readonly leavesMemory?: "when idle" | "after its checkpoint"
-  /** Whether the state says no more than `initial` does: the actor's row leaves the checkpoints. It must have no `wakeAt` then. */
+  /**
+   * Whether the state equals `initial` in meaning: the actor's row leaves the checkpoints. It must have no `wakeAt`
+   * then.
+   */
   readonly isOver?: (state: State) => boolean
   readonly upcastFact?: Upcasts
   readonly upcastState?: Upcasts
-  /** Left out where no program of the version before runs beside this one. */
+  /** Can be omitted if no program of the version before runs beside this one. */
   readonly since?: Since
 }
 
@@ -107,53 +118,53 @@ export type WakeOptions<Fact, State> =
   | { readonly wakeAt?: never; readonly wake?: never; readonly wakeTouches?: never }
 
 /**
- * The definition of an actor without a state: what it decides rests on the command and on the actors that it touches.
- * See {@link Actor.makeStateless}.
+ * The definition of an actor without a state: its decisions depend on the command and on the touched actors. See {@link
+ * Actor.makeStateless}.
  */
 export interface StatelessOptions<Command, Fact, Reply, Rejection>
   extends Pick<
     ActorOptions<Command, Fact, null, Reply, Rejection>,
     "kind" | "version" | "command" | "reply" | "rejection" | "touches" | "upcastFact"
   > {
-  /** What its decisions put into the log for followers; an actor whose decisions carry only events needs none. */
+  /** Data that its decisions put into the log for followers; an actor whose decisions carry only events needs none. */
   readonly fact?: JsonCodec<Fact>
   /** Pure. */
   readonly decide: (command: Command, context: DecideContext) => Decision<NoInfer<Fact>, Reply, Rejection>
 }
 
-/** An actor's definition. `at`, `facts` name one of its actors inside a decision. See {@link Actor.make}. */
+/** An actor's definition. `at` and `facts` name one of its actors inside a decision. See {@link Actor.make}. */
 export interface Actor<in out Command, in out Fact, in out State, out Reply, out Rejection>
   extends ActorOfState<State> {
   readonly _tag: "Actor"
   readonly kind: string
   readonly version: number
-  /** Whether the engine keeps nothing of it: no state, no checkpoint row, no wake (docs/architecture.md, rule 21). */
+  /** Whether the engine keeps nothing for it: no state, no checkpoint row, no wake (docs/architecture.md, rule 21). */
   readonly isStateless: boolean
   readonly options: ActorOptions<Command, Fact, State, Reply, Rejection>
   /**
-   * Names one of these actors. `fresh` claims that it has had no fact yet, so that it need not be loaded: for a key that this command
-   * brings into being, and that no other command has used (docs/architecture.md, rule 20).
+   * Names one of these actors. `fresh` claims that it has had no fact yet, so that it need not be loaded: use it for a
+   * key that this command creates and that no other command has used (docs/architecture.md, rule 20).
    */
   readonly at: (key?: string, options?: { readonly fresh?: boolean }) => Touched
   readonly facts: (key: string, facts: ReadonlyArray<Fact>) => OtherFacts
-  /** To and from the JSON forms. They throw on what the schema refuses. */
+  /** To and from the JSON forms. They throw on values that the schema refuses. */
   readonly encodeCommand: (command: Command) => unknown
   readonly decodeCommand: (encoded: unknown) => Command
-  /** Why a value is no command of this actor; undefined when it is one. */
+  /** Says why a value is no command of this actor; undefined when it is one. */
   readonly commandProblem: (command: unknown) => string | undefined
   readonly encodeFact: (fact: Fact) => unknown
   readonly decodeFact: (encoded: unknown, version: number) => Fact
   readonly encodeState: (state: State) => unknown
   readonly decodeState: (encoded: unknown, version: number) => State
-  /** How facts and states are written where a level of formats is in force. */
+  /** The form in which facts and states are written while a level of formats is in force. */
   readonly written: (level: number) => WrittenForm<Fact, State>
-  /** Why a state cannot be written and read again; undefined when it can. */
+  /** Says why a state cannot be written and read again; undefined when it can. */
   readonly stateProblem: (state: unknown) => string | undefined
   /** Set for the engine's own actors; undefined for a user's. */
   readonly internal?: InternalTraits
 }
 
-/** What `DecideContext.read` needs to know of an actor. See {@link Actor.make}. */
+/** The part of an actor that `DecideContext.read` needs. See {@link Actor.make}. */
 export interface ActorOfState<in out State> {
   readonly kind: string
   readonly "~State"?: (state: State) => State
@@ -232,9 +243,9 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
 }
 
 /**
- * Defines an actor without a state. It is never loaded and leaves nothing in memory or in a checkpoint. Its facts and events are in the log
- * like those of any other, and reach every follower (docs/architecture.md, rule 21). What an earlier program stored of a state of this kind
- * is ignored, and goes with the checkpoints.
+ * Defines an actor without a state. It is never loaded and leaves nothing in memory or in a checkpoint. Its facts and
+ * events are in the log like those of any other, and reach every follower (docs/architecture.md, rule 21). A state of
+ * this kind that an earlier program stored is ignored and removed with the checkpoints.
  *
  * Throws when the definition cannot work (no kind, a version below 1).
  *
@@ -258,7 +269,7 @@ export const makeStateless = <Command, Fact = null, Reply = void, Rejection = ne
   const { decide, fact, ...rest } = options
   const actor = make<Command, Fact, null, Reply, Rejection>({
     ...rest,
-    // Where no schema is given, `Fact` is null.
+    // Without a schema, `Fact` is null.
     fact: fact ?? (Schema.Null as unknown as JsonCodec<Fact>),
     state: Schema.Null,
     initial: () => null,

@@ -1,6 +1,7 @@
 /**
- * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
- * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
+ * Builds the engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one).
+ * Needs the ports `Journal`, `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` if they are provided.
+ * `layerMemory` needs nothing.
  */
 import { Clock, Context, Effect, Layer, Option, Random, type Scope, Semaphore } from "effect"
 import { isTraced } from "../common/isTraced.ts"
@@ -40,12 +41,12 @@ import { serveOperators } from "./shell/remote/serveOperators.ts"
 import { serveRemote } from "./shell/remote/serveRemote.ts"
 import type { SignalRules } from "./shell/signals/feedSignals.ts"
 
-/** What an engine is made of. See {@link Engine.layerMemory}. */
+/** The definitions and settings of an engine. See {@link Engine.layerMemory}. */
 export interface EngineOptions<R = never> {
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes?: ReadonlyArray<AnyLane>
   readonly reactors?: ReadonlyArray<Reactor<R>>
-  /** What external signals mean, by their kind. */
+  /** The meaning of external signals, by their kind. */
   readonly signals?: SignalRules
   readonly config?: Partial<EngineConfig>
 }
@@ -54,7 +55,7 @@ export type { OnceOptions, OnceReply, Target }
 export { Engine, EngineRefused }
 
 /**
- * Makes an engine and starts its partitions. When the scope ends, they finish what they accepted, then stop.
+ * Makes an engine and starts its partitions. When the scope ends, they finish the accepted commands, then stop.
  *
  * @example
  * ```ts
@@ -143,7 +144,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
   return engine
 })
 
-/** A reactor whose handler has the services that it needs. */
+/** Gives a reactor's handler the services that it needs. */
 const provided = <R>(
   reactor: Reactor<R>,
   services: Context.Context<Exclude<R, ReactorTransaction>>
@@ -153,7 +154,7 @@ const provided = <R>(
 })
 
 /**
- * The engine over the ports of its context. Partitions start at once; `ready` says when they serve.
+ * The engine over the ports of its context. Partitions start immediately; `ready` completes when they serve.
  *
  * @example
  * ```ts

@@ -1,5 +1,6 @@
 /**
- * The engine as a service, apart from what it is made of, so that what only asks (windows and quotas, `sluice/limits`) loads no engine.
+ * Defines the engine as a service, apart from its implementation, so that modules that only ask (windows and quotas,
+ * `sluice/limits`) do not load an engine.
  */
 import { Context, type Effect, type Exit, type Stream } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
@@ -14,7 +15,8 @@ import type { FactOf } from "./Reactor.ts"
 import type { Status } from "./shell/partition/EngineContext.ts"
 
 /**
- * The engine: asks actors and lanes, reads their states, follows them. `Engine.layerMemory` and `Durable.layer` make it.
+ * The engine: asks actors and lanes, reads their states, follows them. `Engine.layerMemory` and `Durable.layer` make
+ * it.
  *
  * @example
  * ```ts
@@ -44,7 +46,7 @@ export class Engine extends Context.Service<
   {
     /**
      * Decides a command. Succeeds with the rule's reply once its facts are durable; fails with the rule's rejection or
-     * an `AskError`. Interrupting the caller does not take the command back.
+     * an `AskError`. Interrupting the caller does not undo the command.
      */
     readonly ask: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -53,9 +55,10 @@ export class Engine extends Context.Service<
     ) => Effect.Effect<Reply, Rejection | AskError>
 
     /**
-     * Begins to load what a command touches, so that the ask for it, made a little later, need not wait. For callers who have other work
-     * to do before. It never fails; where everything is in memory, or too much is being loaded for the organization, it does nothing, nor
-     * for a partition of another process. What was loaded may leave memory again like everything else.
+     * Begins to load the actors that a command touches, so that the ask for it, made a little later, need not wait.
+     * Meant for callers that have other work to do first. It never fails. It does nothing if everything is in memory,
+     * if too much is being loaded for the organization, or if another process runs the partition. Loaded actors may
+     * leave memory again like all others.
      */
     readonly prefetch: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -64,10 +67,10 @@ export class Engine extends Context.Service<
     ) => Effect.Effect<void>
 
     /**
-     * Like `ask`, under an idempotency key (docs/architecture.md, "Idempotency keys"). A command accepted before under the same key, with the
-     * same digest and within the window, is not decided again: it has the same reply, which crosses through the actor's `reply` schema. Another
-     * digest fails with `IdempotencyConflict`. What was rejected or has failed is decided anew. After `OutcomeUnknown` ask again under the same
-     * key.
+     * Like `ask`, under an idempotency key (docs/architecture.md, "Idempotency keys"). A command accepted before under
+     * the same key, with the same digest and within the window, is not decided again: it has the same reply, which
+     * crosses through the actor's `reply` schema. Another digest fails with `IdempotencyConflict`. A command that was
+     * rejected or has failed is decided again. After `OutcomeUnknown` ask again under the same key.
      */
     readonly askOnce: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -76,7 +79,7 @@ export class Engine extends Context.Service<
       once: OnceOptions
     ) => Effect.Effect<OnceReply<Reply>, Rejection | OnceError>
 
-    /** Asks a lane actor. It makes no fact and appends nothing; normally it answers at once. */
+    /** Asks a lane actor. It makes no fact and appends nothing; normally it answers immediately. */
     readonly askLane: <Command, State, Reply>(
       lane: Lane<Command, State, Reply>,
       target: Target,
@@ -84,8 +87,8 @@ export class Engine extends Context.Service<
     ) => Effect.Effect<Reply, AskError>
 
     /**
-     * Like `askLane`, for hot paths. Answers at once, without an Effect, where it can; otherwise it answers undefined
-     * and calls `later` with the answer. An actor of another process is `PartitionUnavailable` here.
+     * Like `askLane`, for hot paths. Returns the answer immediately, without an Effect, if it can; otherwise it returns
+     * undefined and calls `later` with the answer. An actor of another process is `PartitionUnavailable` here.
      */
     readonly askLaneNow: <Command, State, Reply>(
       lane: Lane<Command, State, Reply>,
@@ -104,9 +107,10 @@ export class Engine extends Context.Service<
     ) => Effect.Effect<State, AskError>
 
     /**
-     * An actor's durable state now, and after each change of it. Whoever takes it slowly gets the latest state and misses those between;
-     * the same state may come twice where the actor is in another process. Ends when the engine stops; fails as `state` does, and when its
-     * partition is away for more than half a minute. Nobody may change what it gives.
+     * Follows an actor's durable state: its value now, and after each change. A slow reader gets the latest state and
+     * misses those between; the same state may come twice if the actor is in another process. Ends when the engine
+     * stops; fails as `state` does, and when its partition is away for more than half a minute. The reader must not
+     * change the states.
      */
     readonly watch: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -114,10 +118,11 @@ export class Engine extends Context.Service<
     ) => Stream.Stream<State, FollowError>
 
     /**
-     * The facts of an actor in the order of the log, each once: those stored from now on, or those behind `after`, which is the last fact
-     * that somebody worked on. Every one of them is in the log before it is given. A slow taker holds nothing up: what it has not taken is read
-     * from the log again, and where that was purged meanwhile, it fails with `FactsPurged`. Works wherever the partition runs. Ends when the
-     * engine stops. A reactor is the better choice where effects in SQL must happen once for each fact.
+     * Follows the facts of an actor in log order, each once: those stored from now on, or those behind `after`, the
+     * last fact that the caller has processed. Every fact is in the log before it is given. A slow reader delays
+     * nothing: facts that it has not taken are read from the log again, and if the log was purged meanwhile, it fails
+     * with `FactsPurged`. Works wherever the partition runs. Ends when the engine stops. A reactor is the better choice
+     * when effects in SQL must happen once for each fact.
      */
     readonly facts: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -126,8 +131,8 @@ export class Engine extends Context.Service<
     ) => Stream.Stream<FactOf<Fact>, FollowError>
 
     /**
-     * Lists the keys of a kind in an organization, in pages: of all actors that have had a fact and whose `isOver` does not hold. A page
-     * is what was stored at one moment; between pages keys may come and go.
+     * Lists the keys of a kind in an organization, in pages: of all actors that have had a fact and whose `isOver` does
+     * not hold. A page shows one moment; between pages keys may come and go.
      */
     readonly keys: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -144,15 +149,15 @@ export class Engine extends Context.Service<
     /** Waits until all partitions placed here serve; fails when one has stopped. */
     readonly ready: Effect.Effect<void, PartitionStopped>
 
-    /** What the partitions placed here are doing, for /readyz. */
+    /** The status of each partition placed here, for /readyz. */
     readonly status: Effect.Effect<ReadonlyArray<{ readonly partition: number; readonly status: Status }>>
 
-    /** Says what keeps a partition from serving, and lets it go on where that is allowed; its owner does it, wherever it is. */
+    /** Reports why a partition does not serve, and resumes it if that is allowed; its owner does it, wherever it is. */
     readonly recoverPartition: (partition: number, asked: RecoverAsked) => Effect.Effect<Recovered, EngineRefused>
     readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
     /** The figures of every partition placed here, in order. */
     readonly summarizePartitions: Effect.Effect<ReadonlyArray<PartitionSummary>>
-    /** A frame of a partition placed here; undefined where the log does not hold it, or does not answer. */
+    /** A frame of a partition placed here; undefined if the log does not hold it, or does not answer. */
     readonly inspectFrame: (
       partition: number,
       sequence: number

@@ -1,34 +1,38 @@
 /**
- * Definition of lane actors: actors without facts, such as request limiters (docs/architecture.md, rule 15). An ask is
- * decided where it arrives, without mailbox and frame; the state is in memory only and kept until it is over. Needs no
- * service.
+ * Defines lane actors: actors without facts, such as request limiters (docs/architecture.md, rule 15). An ask is
+ * decided on arrival, without mailbox and frame; the state lives in memory only, until it is over. Needs no service.
  */
 
 import type { ActorOfState, JsonCodec, Touched } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
 
-/** What a lane's rule may know besides its state and the command. See {@link Lane.make}. */
+/** The knowledge of a lane's rule besides its state and the command. See {@link Lane.make}. */
 export interface LaneContext {
   /** Milliseconds since the Unix epoch; never goes back within a partition. */
   readonly now: number
   readonly self: ActorAddress
-  /** The durable state of an actor of the organization; one of those the lane `touches`, or it throws. Facts not yet stored are not in it. */
+  /**
+   * The durable state of an actor of the organization; one that the lane `touches`, or it throws. Facts not yet stored
+   * are not in it.
+   */
   readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
 }
 
-/** The definition of a lane: its name and its rules. Its state is in memory alone. See {@link Lane.make}. */
+/** The definition of a lane: its name and its rules. Its state is only in memory. See {@link Lane.make}. */
 export interface LaneOptions<Command, State, Reply> {
   /** Unique among the engine's lanes. */
   readonly kind: string
   readonly initial: (key: string) => State
-  /** How a command and a reply cross processes; a lane without them is asked in its own process alone. */
+  /**
+   * The schema by which a command and a reply cross processes; a lane without it can be asked only in its own process.
+   */
   readonly command?: JsonCodec<Command>
   readonly reply?: JsonCodec<Reply>
   /** Answers from, and may change, `state`. Synchronous; must not throw. */
   readonly decide: (state: State, command: Command, context: LaneContext) => Reply
-  /** Until when (milliseconds since the Unix epoch) the state counts: it is not dropped before. */
+  /** The time (milliseconds since the Unix epoch) until which the state counts: it is not dropped earlier. */
   readonly keepUntil: (state: State) => number
-  /** The actors whose durable state the rule reads (plan, limits); the engine loads them before. */
+  /** Names the actors whose durable state the rule reads (plan, limits); the engine loads them first. */
   readonly touches?: (self: ActorAddress) => ReadonlyArray<Touched>
 }
 

@@ -1,27 +1,27 @@
 /**
- * A node's attendance where several nodes share the partitions: it shows itself, gives signs of life, agrees with the others on the formats in force
- * (docs/cluster.md, "Two versions together"), and hands its partitions over when it is asked to. What the nodes tell each other stands in a database, which the
- * options speak to. Needs no service.
+ * Keeps a node in a deployment whose nodes share the partitions: it registers the node, sends heartbeats, agrees with
+ * the others on the formats in force (docs/cluster.md, "Two versions together"), and hands over its partitions on
+ * request. The nodes communicate through a database, which the options access. Needs no service.
  */
 import { Clock, Deferred, Duration, Effect, Result, Semaphore } from "effect"
 import type { FormatsRefused, SeenLevel } from "../common/formatLevels.ts"
 
-/** How often a node gives a sign of life. */
+/** How often a node sends a heartbeat. */
 export const beatMillis = 500
 
-/** Signs of life that are further apart do not belong to one attendance. */
+/** Heartbeats further apart do not belong to one membership. */
 const gapMillis = 5_000
 
 /**
- * How long a node must have attended before it leaves silent ones out of account: as long as others need to give a sign of life too, after the database was away
- * from all of them.
+ * How long a node must have been a member before it ignores silent ones: as long as the others need to send a heartbeat
+ * too, after the database was away from all of them.
  */
 export const attendedMillis = 10_000
 
 /** How long a node that leaves waits until its row is gone. */
 const leaveMillis = 2_000
 
-/** What a sign of life is answered with. */
+/** The answer to a heartbeat. */
 export interface Beat {
   readonly isDraining: boolean
   /** The level of formats in force. */
@@ -32,21 +32,27 @@ export interface NodeMembershipOptions<E> {
   /** The newest level of formats that the program knows. */
   readonly newest: number
   readonly seen: SeenLevel
-  /** Shows the node. Refused where its program does not know the formats in force; nobody raises them before the node is seen. */
+  /**
+   * Registers the node. Refused if its program does not know the formats in force; they are not raised before the other
+   * nodes see this one.
+   */
   readonly join: Effect.Effect<void, E | FormatsRefused>
   readonly beat: Effect.Effect<Beat, E>
-  /** Raises the level of formats to what every node knows, and has seen it; whether it `forgets` says whether nodes that were silent for long count. */
+  /**
+   * Raises the level of formats to the highest that every node knows and has acknowledged; `forgets` ignores nodes that
+   * were silent for long.
+   */
   readonly raise: (forgets: boolean) => Effect.Effect<void, E | FormatsRefused>
-  /** The node is not shown any more. */
+  /** Removes the node's registration. */
   readonly leave: Effect.Effect<void, E>
   /** Hands the partitions over. */
   readonly drain: Effect.Effect<void>
 }
 
 export interface NodeMembership<E> {
-  /** Shows the node, and raises the level where it was the last one that held it down. */
+  /** Registers the node, and raises the level if this node was the last one that held it down. */
   readonly join: Effect.Effect<void, E | FormatsRefused>
-  /** Gives signs of life until the node has left or is outdated. */
+  /** Sends heartbeats until the node has left or is outdated. */
   readonly attend: Effect.Effect<void>
   readonly leave: Effect.Effect<void>
   /** Notes that the program does not know the formats in force. */
@@ -59,11 +65,11 @@ export const make = <E>(options: NodeMembershipOptions<E>): Effect.Effect<NodeMe
   Effect.sync(() => {
     const { newest, seen } = options
     const outdated = Deferred.makeUnsafe<never, FormatsRefused>()
-    /** A sign of life that is under way when the node leaves would show it again. */
+    /** A heartbeat under way when the node leaves would register it again. */
     const turn = Semaphore.makeUnsafe(1)
     let hasLeft = false
     let hasDrained = false
-    /** The first and the last sign of life of this attendance, on the monotonic clock. */
+    /** The first and the last heartbeat of this membership, on the monotonic clock. */
     let since: number | undefined
     let last = 0
 
@@ -78,11 +84,11 @@ export const make = <E>(options: NodeMembershipOptions<E>): Effect.Effect<NodeMe
       hasDrained = true
       yield* Effect.logInfo("This node was asked to hand its partitions over, and takes none until it is started again")
       yield* options.drain
-      // It goes on to answer, and to be shown.
+      // The node keeps answering, and stays registered.
       yield* Effect.ignore(options.join)
     })
 
-    /** Whether to go on. */
+    /** Sends one heartbeat; returns whether to continue. */
     const step = Effect.gen(function* () {
       if (hasLeft) return false
       const beat = yield* Effect.result(options.beat)

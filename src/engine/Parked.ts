@@ -1,6 +1,6 @@
 /**
- * What an operator of a program with reactors does about parked records (docs/reactors.md, "When a handler fails"): see
- * whose they are and why, try them again in order, or give up the first. Needs `Engine`, in the process that runs the
+ * Manages the parked records of a program with reactors (docs/reactors.md, "When a handler fails"): list them with
+ * their errors, try them again in order, or give up the first. Needs `Engine`, in the process that runs the
  * organization's partition.
  */
 import { Effect } from "effect"
@@ -80,7 +80,7 @@ export const retry = (
   )
 
 /**
- * Gives up an organization's first parked record, without its effects. False where nothing was taken away.
+ * Gives up an organization's first parked record, without its effects. False if nothing was removed.
  *
  * @example
  * ```ts

@@ -1,27 +1,27 @@
 /**
- * A node's hold on partitions that several nodes share (docs/architecture.md, "Placement"). What places them starts and ends `hold`; whether a
- * partition then starts or stops is decided here, because its placement ends it in two cases that mean different things: it goes to another node, or
- * nobody knows at the moment whose it is. In the second case it serves on under its log's fence, until another node is seen to have taken it. Needs no
- * service.
+ * Holds partitions that several nodes share (docs/architecture.md, "Placement"). The placement starts and ends `hold`;
+ * this module decides whether the partition then starts or stops, because a hold ends in two cases: the partition goes
+ * to another node, or its owner is temporarily unknown. In the second case it keeps serving under its log's fence,
+ * until another node is seen to have taken it. Needs no service.
  */
 import { Clock, Duration, Effect, FiberMap, Schedule, type Scope, Semaphore } from "effect"
 import type { PlacementUnavailable } from "./ports/Placement.ts"
 
-/** How often a partition that may be another node's looks whose it is. */
+/** How often a partition with an uncertain owner looks its owner up. */
 export const lookMillis = 250
 
 /**
- * How long a partition must have been ours, as far as its placement knows, and noted as another node's, before it is noted as ours again: a note
- * of another node may have arrived late. Longer than it takes to learn that it is not ours any more.
+ * How long placement must have called a partition ours, while its note names another node, before we note it as ours
+ * again: the other note may have arrived late. Longer than we need to learn that we have lost it.
  */
 export const settledMillis = 6_000
 
 export interface PartitionOwnershipOptions {
   /** Runs the partition until it is interrupted. */
   readonly serve: (partition: number) => Effect.Effect<void>
-  /** Whether another node has taken the partition, looked up afresh. */
+  /** Whether another node has taken the partition, by a fresh look-up. */
   readonly isTaken: (partition: number) => Effect.Effect<boolean, PlacementUnavailable>
-  /** Notes that this node has taken the partition, where the others see it. Tried again until it succeeds. */
+  /** Records that this node has taken the partition, visible to the others. Tried again until it succeeds. */
   readonly take: (partition: number) => Effect.Effect<void, unknown>
   /** Whether a partition whose placement ends may still be this node's. */
   readonly isUncertain: (partition: number) => boolean
@@ -30,13 +30,13 @@ export interface PartitionOwnershipOptions {
 export interface PartitionOwnership {
   /** Holds a partition until it is interrupted. */
   readonly hold: (partition: number) => Effect.Effect<never>
-  /** Whether the partition is this node's, looked up afresh. */
+  /** Whether the partition is this node's, by a fresh look-up. */
   readonly owns: (partition: number) => Effect.Effect<boolean, PlacementUnavailable>
-  /** From now on every end of a hold stops its partition: the node leaves. */
+  /** The node leaves: from now on every end of a hold stops its partition. */
   leave: () => void
 }
 
-/** Tells once that a partition cannot be noted as ours: while that goes on nobody serves it. */
+/** Warns once that a partition cannot be recorded as ours: meanwhile no node serves it. */
 const told = <A, E>(partition: number, take: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let hasFailed = false
   return Effect.tapError(take, (cause) => {
@@ -46,7 +46,7 @@ const told = <A, E>(partition: number, take: Effect.Effect<A, E>): Effect.Effect
   })
 }
 
-/** Makes a tenure. All partitions stop with the scope. */
+/** Makes the ownership of this node. All partitions stop with the scope. */
 export const make = Effect.fnUntraced(function* (
   options: PartitionOwnershipOptions
 ): Effect.fn.Return<PartitionOwnership, never, Scope.Scope> {
@@ -54,11 +54,11 @@ export const make = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const fibers = yield* FiberMap.make<number, void>()
   const run = yield* FiberMap.runtime(fibers)<never>()
-  /** Those that are ours as far as their placement knows. */
+  /** Partitions that are ours according to their placement. */
   const held = new Set<number>()
-  /** Since when each of these has been noted as another node's, on the monotonic clock. */
+  /** The time at which each of these was recorded as another node's, on the monotonic clock. */
   const disputed = new Map<number, number>()
-  /** A partition that comes back waits until it has gone. */
+  /** One semaphore per partition: a new hold starts only after the previous one has stopped. */
   const turns = new Map<number, Semaphore.Semaphore>()
   let hasLeft = false
 
@@ -68,10 +68,10 @@ export const make = Effect.fnUntraced(function* (
     return turn.withPermits(1)(effect)
   }
 
-  /** Hands the partition over; returns when it has ended. */
+  /** Hands the partition over; completes when it has stopped. */
   const stop = (partition: number) => inTurn(partition, FiberMap.remove(fibers, partition))
 
-  /** The partition serves already where only the sight of its lock had been lost. */
+  /** The partition still serves if only the sight of its lock had been lost. */
   const begin = (partition: number) =>
     Effect.andThen(
       Effect.orDie(Effect.retry(told(partition, take(partition)), Schedule.spaced(Duration.millis(lookMillis)))),
@@ -92,7 +92,7 @@ export const make = Effect.fnUntraced(function* (
       return isUncertain(partition) && !hasLeft ? Effect.void : stop(partition)
     })
 
-  /** Stops partitions that other nodes have taken while this one did not see its locks. */
+  /** Stops partitions that other nodes took while this node could not see its locks. */
   const look = Effect.suspend(() => {
     const unseen = [...fibers].map(([partition]) => partition).filter((partition) => !held.has(partition))
     return Effect.forEach(

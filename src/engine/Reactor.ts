@@ -1,8 +1,8 @@
 /**
- * Definition of reactors: what follows the log of each partition with a durable cursor (docs/architecture.md, rule 11).
- * One transaction takes in all that a batch does in SQL and moves the cursor; other effects (SMTP, POST) belong into a
- * work queue that is filled there. A reactor judges only by the log up to its cursor, so what it needs to know it keeps
- * in the same store.
+ * Defines reactors: handlers that follow the log of each partition with a durable cursor (docs/architecture.md, rule
+ * 11). One transaction holds all SQL effects of a batch and moves the cursor; other effects (SMTP, POST) belong into a
+ * work queue that the handler fills. A reactor decides only by the log up to its cursor, so it keeps the knowledge that
+ * it needs in the same store.
  */
 import { Effect } from "effect"
 import type { Actor } from "./Actor.ts"
@@ -17,7 +17,7 @@ export const maximumBatchFrames = 256
 /** Records that one transaction takes at most. See {@link Reactor.make}. */
 export const maximumBatchRecords = 2_048
 
-/** What follows the log: a handler with a durable cursor. Made by `make`. See {@link Reactor.make}. */
+/** A handler that follows the log with a durable cursor. Made by `make`. See {@link Reactor.make}. */
 export interface Reactor<R = never> {
   /** Unique in the engine, stored with the cursors: never rename it. */
   readonly name: string
@@ -28,7 +28,7 @@ export interface Reactor<R = never> {
    * organization behind it.
    */
   readonly handle: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, unknown, R | ReactorTransaction>
-  /** Whether the reactor has a use for a record; the others are left out. */
+  /** Whether the reactor uses a record; the others are left out. */
   readonly wants?: (record: LogRecord) => boolean
   /** When the next transaction may begin; `adaptive` by default. */
   readonly pace?: Pace
@@ -39,12 +39,15 @@ export interface FactOf<out Fact> extends FactRecord {
   readonly fact: Fact
 }
 
-/** A part of a reactor: which records it wants, and what it does with them. Made by `facts` and `events`. See {@link Reactor.make}. */
+/**
+ * A part of a reactor: its filter of records, and their handler. Made by `facts` and `events`. See {@link
+ * Reactor.make}.
+ */
 export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants">
 
 /**
- * The part for the facts of an actor, typed (docs/reactors.md). `handle` gets those of a batch in log order, never
- * none; they may belong to several organizations and keys.
+ * The part for the facts of an actor, typed (docs/reactors.md). `handle` gets all facts of a batch in log order, at
+ * least one; they may belong to several organizations and keys.
  *
  * @example
  * ```ts
@@ -64,14 +67,14 @@ export const facts = <Command, Fact, State, Reply, Rejection, E = never, R = nev
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   handle: (records: ReadonlyArray<FactOf<Fact>>) => Effect.Effect<void, E, R>
 ): Part<R> => {
-  // A record of the actor's kind holds what the actor's own schema has decoded.
+  // A record of the actor's kind holds a fact decoded by the actor's own schema.
   const wants = (record: LogRecord): record is FactOf<Fact> => record._tag === "Fact" && record.kind === actor.kind
   return { wants, handle: (records) => handle(records.filter(wants)) }
 }
 
 /**
  * The part for public events of some types (docs/reactors.md): `orders.created`, or `orders.*` for every type below
- * `orders`. `handle` gets those of a batch in log order, never none.
+ * `orders`. `handle` gets all events of a batch in log order, at least one.
  *
  * @example
  * ```ts
@@ -158,14 +161,14 @@ export const make = <const Parts extends ReadonlyArray<Part<unknown>>>({
   pace,
   parts
 }: ReactorOptions<Parts>): Reactor<PartServices<Parts>> => ({
-  // `PartServices` is what the parts' own types say of them.
+  // The parts' own types prove `PartServices`.
   ...combine(name, parts as ReadonlyArray<Part<PartServices<Parts>>>),
   ...(pace === undefined ? {} : { pace })
 })
 
 /**
  * Does something in memory once the transaction is committed, and not at all when it is rolled back: wake a worker,
- * change what is kept in memory. The action must not throw.
+ * update a cache. The action must not throw.
  *
  * @example
  * ```ts
@@ -183,7 +186,8 @@ export const onCommit = (action: () => void): Effect.Effect<void, never, Reactor
   Effect.map(ReactorTransaction, (transaction) => transaction.onCommit(action))
 
 /**
- * Several handlers as one reactor with one cursor: a partition has one SQL reactor. They run in the given order on the same batch.
+ * Several handlers as one reactor with one cursor: a partition has one SQL reactor. They run in the given order on the
+ * same batch.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What a program does with reactors beside defining them (docs/reactors.md): wait until they have caught up, build what one has written anew, and
- * try a handler on facts without an engine.
+ * Operates reactors (docs/reactors.md): wait until they have caught up, rebuild their tables, and test a handler on
+ * facts without an engine.
  */
 import { Effect } from "effect"
 import type { Actor } from "./Actor.ts"
@@ -17,8 +17,8 @@ import type { Partition } from "./shell/partition/Partition.ts"
 export type { RebuildOptions, Rebuilt }
 
 /**
- * Waits until every reactor has dealt with all that is stored now, on the partitions of this process: for tests, and for reading what was just
- * written. A record that is parked counts as dealt with.
+ * Waits until every reactor has processed everything stored so far, on the partitions of this process: for tests, and
+ * for reading your own writes. A parked record counts as processed.
  *
  * @example
  * ```ts
@@ -53,10 +53,10 @@ const caughtUp = (partition: Partition, names: ReadonlyArray<string>): Effect.Ef
   })
 
 /**
- * Builds anew what a reactor has written: `clear` removes it, and the reactor works through the log again, all of which begins in one
- * transaction. The log is purged behind checkpoints, so it rarely reaches back to the beginning: where it does not, `EngineRefused` says
- * so, unless `from` is "what is kept". All partitions must be served by this process; asks are answered meanwhile. `settled` waits until
- * the reactor is through.
+ * Rebuilds a reactor's tables: one transaction runs `clear`, which empties them, and sends the reactor back to work
+ * through the log again. The log is purged behind checkpoints, so it rarely reaches back to the beginning: if it does
+ * not, this fails with `EngineRefused`, unless `from` is "what is kept". All partitions must be served by this process;
+ * asks are answered meanwhile. `settled` waits until the reactor is through.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export const rebuild = <E = never, R = never>(
   Engine | Exclude<R, ReactorTransaction>
 > => Effect.flatMap(Engine, (engine) => rebuildReactor(engine, options))
 
-/** Where a record of a test stands, if it matters. See {@link Reactors.factOf}. */
+/** The place of a test's record, if it matters. See {@link Reactors.factOf}. */
 export interface RecordPlace {
   readonly partition?: number
   /** The frame, from 1. */
@@ -111,8 +111,8 @@ export const factOf = <Command, Fact, State, Reply, Rejection>(
 ): FactOf<Fact> => ({ _tag: "Fact", partition, sequence, index, now, organization, kind: actor.kind, key, fact })
 
 /**
- * Has a reactor handle records without an engine, for tests: those that it wants, in this order, as one batch. What it registered with
- * `Reactor.onCommit` runs when the handler has succeeded.
+ * Runs a reactor's handler on records without an engine, for tests: the wanted records, in this order, as one batch.
+ * Actions registered with `Reactor.onCommit` run after the handler has succeeded.
  *
  * @example
  * ```ts

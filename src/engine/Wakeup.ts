@@ -1,11 +1,14 @@
-/** Lets one fiber wait for "something has changed" without losing a change that came while it was busy. */
+/** Makes one fiber wait for "something has changed" without losing a change that came while it was busy. */
 import { Effect } from "effect"
 
 export class Wakeup {
   private resume: ((effect: Effect.Effect<void>) => void) | undefined = undefined
   private pending = false
 
-  /** Wakes the waiting fiber, or lets its next wait return at once. The fiber continues in a later turn, so that others can add their news first. */
+  /**
+   * Wakes the waiting fiber, or makes its next wait return immediately. The fiber continues in a later turn, so that
+   * others can add their news first.
+   */
   notify(): void {
     const resume = this.resume
     if (resume === undefined) {

@@ -1,6 +1,6 @@
 /**
- * The forms in which an actor's facts, states and commands are written and read: checks by their schemas, upcasts of what older programs wrote, and
- * the form of the version before (docs/cluster.md, "Two versions together"). Needs no service.
+ * Reads and writes the forms of an actor's facts, states and commands: checks by their schemas, upcasts of older
+ * versions, and the form of the version before (docs/cluster.md, "Two versions together"). Needs no service.
  */
 import { Schema, SchemaAST } from "effect"
 import type { JsonCodec, Since, Upcasts, WrittenForm } from "./Actor.ts"
@@ -20,14 +20,17 @@ export const upcast = (kind: string, what: string, upcasts: Upcasts | undefined,
   }
 }
 
-/** Whether a declared schema says of its values that they are their own JSON form: that there is no link to another one. */
+/** Whether a declared schema encodes its values as themselves: it has no link to another schema. */
 const isOwnJson = ({ annotations, typeParameters }: SchemaAST.Declaration): boolean => {
   const linkOf = annotations?.toCodecJson
   // A link of a type with parameters may look at them.
   return typeParameters.length === 0 && typeof linkOf === "function" && linkOf([]) === undefined
 }
 
-/** Whether a schema's values are (nearly) their own JSON form. Checking such a value is enough to know that it can be written. */
+/**
+ * Whether a schema's values are (nearly) their own JSON form. Checking such a value is enough to know that it can be
+ * written.
+ */
 const isPlain = (ast: SchemaAST.AST): boolean => {
   if (ast.encoding !== undefined) return false
   if (SchemaAST.isDeclaration(ast)) return isOwnJson(ast)
@@ -47,7 +50,10 @@ const isPlain = (ast: SchemaAST.AST): boolean => {
   )
 }
 
-/** Why a value of a schema cannot be written; undefined when it can. Checking a plain value is ten times cheaper than encoding it. */
+/**
+ * Says why a value of a schema cannot be written; undefined when it can. Checking a plain value is ten times cheaper
+ * than encoding it.
+ */
 export const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown) => {
   const isIt = isPlain(schema.ast) ? Schema.is(schema) : undefined
   return (value: unknown): string | undefined => {
@@ -61,7 +67,7 @@ export const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown
   }
 }
 
-/** What is wrong with a value that a schema refuses. */
+/** Describes the fault of a value that a schema refuses. */
 const problemWith = <A>(schema: JsonCodec<A>, value: unknown): string => {
   try {
     Schema.decodeUnknownSync(Schema.toType(schema))(value)
@@ -71,7 +77,7 @@ const problemWith = <A>(schema: JsonCodec<A>, value: unknown): string => {
   }
 }
 
-/** The codec of commands, made when it is first needed: most actors are never sent any. */
+/** Makes the codec of commands when it is first needed: most actors never get a command from another process. */
 export const commandCodec = <Command>(schema: JsonCodec<Command>) => {
   let encode: ((command: Command) => unknown) | undefined
   let decode: ((encoded: unknown) => Command) | undefined
@@ -92,7 +98,7 @@ export const commandCodec = <Command>(schema: JsonCodec<Command>) => {
   }
 }
 
-/** The form of the version before. `encodeAgain` reads a fact of that form, and writes it in the own one. */
+/** Makes the form of the version before. `encodeAgain` reads a fact of that form, and writes it in the own one. */
 export const formBefore = <Fact, State>(
   kind: string,
   own: WrittenForm<Fact, State>,

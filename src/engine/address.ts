@@ -1,9 +1,9 @@
 /**
- * Names of actors and where they live: an actor is a key of a kind in an organization; an organization lives in one
- * partition (docs/architecture.md, "The way of a command"). Pure, needs no service.
+ * Names actors and their places: an actor is a key of a kind in an organization; an organization lives in one partition
+ * (docs/architecture.md, "The way of a command"). Pure, needs no service.
  */
 
-/** Names one actor. `key` is empty for a kind of which an organization has one. */
+/** The name of one actor. `key` is empty for a kind of which an organization has one. */
 export interface ActorAddress {
   readonly organization: string
   readonly kind: string
@@ -50,16 +50,20 @@ const fnv1aOfBytes = (bytes: Uint8Array): number => {
   return hash >>> 0
 }
 
-/** The partition of an organization, 0 to `partitions - 1`. Equals NATS's `partition(partitions, 1)` of a subject token. */
+/**
+ * The partition of an organization, 0 to `partitions - 1`. Equals NATS's `partition(partitions, 1)` of a subject
+ * token.
+ */
 export const partitionOf = (organization: string, partitions: number): number => fnv1a(organization) % partitions
 
 /**
- * Whether a name can be one token of a NATS subject, as organizations must be: visible ASCII without dot, asterisk, `>` and blanks.
+ * Whether a name can be one token of a NATS subject, as organizations must be: visible ASCII without dot, asterisk, `>`
+ * and blanks.
  */
 export const isSubjectToken = (name: string): boolean =>
   name.length > 0 && name.length <= maximumNameLength && /^[!-)+-\-/-=?-~]+$/.test(name)
 
-/** Where an actor is and what is asked of it. See {@link Engine.Engine}. */
+/** The actor that an ask is for. See {@link Engine.Engine}. */
 export interface Target {
   readonly organization: string
   /** Empty for a kind of which an organization has one. */

@@ -1,36 +1,41 @@
-/** What an embedder may change about the engine, with its defaults. Bounds that are not here are in `limits.ts`. */
+/** Defines the settings that an embedder may change, with their defaults. All other bounds are in `limits.ts`. */
 import { mailboxCapacity } from "./limits.ts"
 
 /** Bounds and times of an engine. Each has a default (`defaultConfig`). See {@link defaultConfig}. */
 export interface EngineConfig {
   /** Number of partitions, 1 to 4,096; fixed at a deployment's first start. */
   readonly partitions: number
-  /** Commands a partition's mailbox holds. Half as many more may wait for an actor to be loaded. */
+  /** Commands that a partition's mailbox holds. Half as many again may wait for an actor to be loaded. */
   readonly mailboxCapacity: number
-  /** Estimated bytes of commands that wait in the process; one organization may hold a quarter of them. */
+  /** Estimated bytes of waiting commands in the process; one organization may hold a quarter of them. */
   readonly mailboxBytes: number
   /**
-   * Actors the process keeps in memory, over all partitions. Idle ones leave when others need their place. While every
-   * one of them has changed since its last checkpoint, commands for new actors are answered `Overloaded`.
+   * Actors the process keeps in memory, over all partitions. Idle actors leave when others need their place. While all
+   * of them have changed since their last checkpoint, commands for new actors fail with `Overloaded`.
    */
   readonly maximumActors: number
   /** Lane actors the process keeps in memory, over all partitions. */
   readonly maximumLaneActors: number
-  /** Checkpoints that the process writes at once. */
+  /** Checkpoints that the process writes concurrently. */
   readonly concurrentCheckpoints: number
-  /** Transactions of reactors that the process makes at once, over all partitions. One that takes longer than 50 ms counts no more. */
+  /**
+   * Transactions of reactors that the process runs concurrently, over all partitions. One that takes longer than 50 ms
+   * counts no more.
+   */
   readonly concurrentTransactions: number
-  /** A checkpoint is taken after so many frames… */
+  /** A checkpoint is taken after this many frames… */
   readonly checkpointFrames: number
-  /** …or so many bytes of frames, at most an eighth of what the log holds, so that it can be purged before it is full… */
+  /**
+   * …or this many bytes of frames, at most an eighth of the log's bound, so that it can be purged before it is full…
+   */
   readonly checkpointBytes: number
-  /** …or so many changed actors… */
+  /** …or this many changed actors… */
   readonly checkpointActors: number
-  /** …or so much time with anything to write, milliseconds. */
+  /** …or this much time with anything to write, milliseconds. */
   readonly checkpointMillis: number
   /**
-   * For how long frames stay in the log that no start needs any more, milliseconds: a database that was restored from a backup of that age catches up with
-   * the log by itself. At most half of the log's bound is kept so; 0, the default, keeps nothing.
+   * How long frames that no start needs stay in the log, milliseconds: a database that was restored from a backup of
+   * that age catches up with the log by itself. They fill at most half of the log's bound; 0, the default, keeps none.
    */
   readonly logKeepMillis: number
   /** Actors not used for about this long leave memory, milliseconds. */
@@ -38,12 +43,12 @@ export interface EngineConfig {
   /** Committed frames kept in memory for reactors: number and bytes. */
   readonly feedFrames: number
   readonly feedBytes: number
-  /** How long a shutdown waits for what was accepted, milliseconds. */
+  /** How long a shutdown waits for accepted commands, milliseconds. */
   readonly shutdownMillis: number
 }
 
 /**
- * What an engine uses for what its options leave out.
+ * The default settings of an engine, for omitted options.
  *
  * @example
  * ```ts

@@ -1,11 +1,14 @@
 /**
- * What a rule sees and answers: the context of a decision, and decisions with their facts, events and messages (docs/architecture.md, "The way of a
- * command"). Pure; needs no service.
+ * Defines a rule's input and output: the context of a decision, and decisions with their facts, events and messages
+ * (docs/architecture.md, "The way of a command"). Pure; needs no service.
  */
 import type { Actor, ActorOfState, AnyActor } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
 
-/** A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. See {@link Actor.decided}. */
+/**
+ * A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. See {@link
+ * Actor.decided}.
+ */
 export interface PublicEvent {
   /** Dotted type, such as `telco.lookup.completed`. */
   readonly type: string
@@ -17,14 +20,15 @@ export interface PublicEvent {
   readonly data: unknown
 }
 
-/** What a rule may know besides its state and the command. See {@link Actor.make}. */
+/** The knowledge of a rule besides its state and the command. See {@link Actor.make}. */
 export interface DecideContext {
   /** Milliseconds since the Unix epoch; never goes back within a partition. */
   readonly now: number
   readonly self: ActorAddress
   /**
-   * The level of formats in force (docs/cluster.md, "Two versions together"): facts that came with a higher one are not to be made yet, because a process that
-   * may have the partition next does not know them. Infinity where no older program is about. It never falls.
+   * The level of formats in force (docs/cluster.md, "Two versions together"): rules must not yet make facts that came
+   * with a higher level, because the partition's next process may not know them. Infinity if no older program runs. It
+   * never falls.
    */
   readonly level: number
   /**
@@ -36,7 +40,10 @@ export interface DecideContext {
   readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
 }
 
-/** Facts for another actor of the same organization, part of the same atomic decision. Made by `Actor.facts`. See {@link Actor.decided}. */
+/**
+ * Facts for another actor of the same organization, part of the same atomic decision. Made by `Actor.facts`. See {@link
+ * Actor.decided}.
+ */
 export interface OtherFacts {
   readonly actor: AnyActor
   readonly key: string
@@ -44,8 +51,8 @@ export interface OtherFacts {
 }
 
 /**
- * A command for an actor of any organization, sent when the decision is stored (docs/outbox.md). Made by `Actor.message`.
- * See {@link Actor.message}.
+ * A command for an actor of any organization, sent when the decision is stored (docs/outbox.md). Made by
+ * `Actor.message`. See {@link Actor.message}.
  */
 export interface Message {
   readonly actor: AnyActor
@@ -62,7 +69,7 @@ export interface Touched {
   readonly fresh?: boolean
 }
 
-/** What `decide` answers. Made by `decided` and `rejected`. See {@link Actor.decided}. */
+/** The answer of `decide`. Made by `decided` and `rejected`. See {@link Actor.decided}. */
 export class Decision<out Fact, out Reply, out Rejection> {
   readonly accepted: boolean
   readonly facts: ReadonlyArray<Fact>
@@ -94,8 +101,9 @@ export class Decision<out Fact, out Reply, out Rejection> {
 const none: ReadonlyArray<never> = []
 
 /**
- * Accepts a command: `facts` happen to this actor, `others` to further actors of the organization, `events` and `messages` go out; all of it
- * is stored in one frame or not at all, and `reply` is given when it is. Without facts, events and messages it is an answer from the state.
+ * Accepts a command: `facts` are of this actor, `others` of further actors of the organization, `events` and `messages`
+ * are sent; all of it is stored in one frame or not at all, and then `reply` is given. Without facts, events and
+ * messages it is an answer from the state.
  *
  * @example
  * ```ts
@@ -137,9 +145,10 @@ export const rejected = <Rejection>(rejection: Rejection): Decision<never, never
   new Decision<never, never, Rejection>(false, none, undefined, rejection, none, none, none)
 
 /**
- * A command for an actor of any organization, as part of a decision (docs/outbox.md). Once the decision is stored, the command takes effect exactly
- * once there, and in order with all others between the two organizations. The receiver is an actor of the same engine that has a state;
- * nobody waits for its reply, and a rejection is final. A decision takes 1,024 of them, each of at most 64 KiB as JSON.
+ * A command for an actor of any organization, as part of a decision (docs/outbox.md). Once the decision is stored, the
+ * command takes effect exactly once there, and in order with all others between the two organizations. The receiver is
+ * an actor of the same engine that has a state; its reply is dropped, and a rejection is final. A decision takes 1,024
+ * of them, each of at most 64 KiB as JSON.
  *
  * @example
  * ```ts
@@ -168,7 +177,7 @@ export const message = <Command, Fact, State, Reply, Rejection>(
   command: NoInfer<Command>
 ): Message => ({ actor, organization, key, command })
 
-/** What `wake` answers when there is nothing to do yet. Made by `wakeAgain`. See {@link Actor.wakeAgain}. */
+/** The answer of `wake` when there is nothing to do yet. Made by `wakeAgain`. See {@link Actor.wakeAgain}. */
 export class WakeAgain {
   /** Milliseconds since the Unix epoch. */
   readonly time: number
@@ -179,10 +188,10 @@ export class WakeAgain {
 }
 
 /**
- * Answers a wake for which there is nothing to do yet: the actor is woken again at `time`, which must come after `now` and be whole. It costs
- * no fact, and so no frame. Only memory knows that time, and a change of the state ends it: then `wakeAt` counts again. So a wake may come
- * again before `time`, with the state it had: after a restart the actor is woken at its `wakeAt`, at once where that has passed
- * (docs/architecture.md, "Wakes").
+ * Answers a wake for which there is nothing to do yet: the actor is woken again at `time`, which must come after `now`
+ * and be whole. It costs no fact, and so no frame. Only memory knows that time, and a change of the state ends it: then
+ * `wakeAt` counts again. So a wake may come again before `time`, with the state it had: after a restart the actor is
+ * woken at its `wakeAt`, immediately if that has passed (docs/architecture.md, "Wakes").
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The text of whatever was thrown, bounded. Never throws, although what a rule threw may itself throw when it is
- * inspected.
+ * Describes any thrown value as bounded text. Never throws, although a value thrown by a rule may itself throw when it
+ * is inspected.
  */
 export const describe = (cause: unknown): string => {
   try {

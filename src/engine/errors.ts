@@ -1,5 +1,5 @@
 /**
- * What an ask can fail with besides the rule's own rejection. Retryable and terminal errors are different types, so
+ * Defines the errors of an ask besides the rule's own rejection. Retryable and terminal errors are different types, so
  * that a caller cannot confuse them: after a `RetryableError` the same command may succeed, after a `TerminalError` it
  * will not.
  */
@@ -32,7 +32,10 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   }
 }
 
-/** Another owner has taken the partition over. The command's facts were not stored; ask again. See {@link AskErrors.isRetryable}. */
+/**
+ * Another owner has taken the partition over. The command's facts were not stored; ask again. See {@link
+ * AskErrors.isRetryable}.
+ */
 export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("PartitionMoved", {
   partition: Schema.Number
 }) {
@@ -65,8 +68,8 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
 }
 
 /**
- * The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored. HTTP: 503.
- * See {@link AskErrors.isRetryable}.
+ * The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored.
+ * HTTP: 503. See {@link AskErrors.isRetryable}.
  */
 export class PartitionUnavailable extends Schema.TaggedError<PartitionUnavailable>()("PartitionUnavailable", {
   partition: Schema.Number,
@@ -93,7 +96,10 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
   }
 }
 
-/** The command cannot be taken as it is: unknown kind, a bad name, undecodable, or too many actors named. See {@link AskErrors.AskError}. */
+/**
+ * The command cannot be accepted as it is: unknown kind, a bad name, undecodable, or too many actors named. See {@link
+ * AskErrors.AskError}.
+ */
 export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
   kind: Schema.String,
   reason: Schema.String
@@ -116,7 +122,10 @@ export class DecisionTooLarge extends Schema.TaggedError<DecisionTooLarge>()("De
   }
 }
 
-/** The actor's state would be larger than an actor may be (docs/architecture.md, rule 10). Nothing was stored. See {@link AskErrors.AskError}. */
+/**
+ * The actor's state would be larger than an actor may be (docs/architecture.md, rule 10). Nothing was stored. See
+ * {@link AskErrors.AskError}.
+ */
 export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateTooLarge", {
   kind: Schema.String,
   bytes: Schema.Number,
@@ -129,8 +138,9 @@ export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateToo
 }
 
 /**
- * This program cannot read something that is stored of the organization (docs/architecture.md, rule 17). The
- * organization is out of service until a program runs that can read it; others are not affected. Nothing was stored. See {@link AskErrors.AskError}.
+ * This program cannot read some stored data of the organization (docs/architecture.md, rule 17). The organization is
+ * out of service until a program that can read it runs; others are not affected. Nothing was stored. See {@link
+ * AskErrors.AskError}.
  */
 export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined", {
   organization: Schema.String,
@@ -143,8 +153,8 @@ export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined"
 }
 
 /**
- * The idempotency key was used for another request of the organization, which is still remembered. Nothing was stored; use a new key for a new
- * request. See {@link AskErrors.OutcomeUnknown}.
+ * The idempotency key was used for another request of the organization, which is still remembered. Nothing was stored;
+ * use a new key for a new request. See {@link AskErrors.OutcomeUnknown}.
  */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   kind: Schema.String
@@ -155,7 +165,10 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
   }
 }
 
-/** The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. See {@link AskErrors.OutcomeUnknown}. */
+/**
+ * The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. See {@link
+ * AskErrors.OutcomeUnknown}.
+ */
 export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyTooLarge", {
   kind: Schema.String,
   bytes: Schema.Number,
@@ -167,7 +180,10 @@ export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyToo
   }
 }
 
-/** The partition has stopped for good and waits for an operator: the reason says what was found. See {@link AskErrors.AskError}. */
+/**
+ * The partition has stopped for good and waits for an operator; the reason names the fault. See {@link
+ * AskErrors.AskError}.
+ */
 export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("PartitionStopped", {
   partition: Schema.Number,
   reason: Schema.String
@@ -189,7 +205,7 @@ export type TerminalError =
   | Quarantined
   | PartitionStopped
 /**
- * What an ask can fail with. `OutcomeUnknown` is neither: it may be stored.
+ * The errors of an ask. `OutcomeUnknown` is neither retryable nor terminal: the command may be stored.
  *
  * @example
  * ```ts
@@ -218,8 +234,8 @@ export const AskError = Schema.Union([
 ])
 
 /**
- * What an ask under an idempotency key can fail with. After `OutcomeUnknown` it is safe to ask again under the same key.
- * See {@link AskErrors.OutcomeUnknown}.
+ * The errors of an ask under an idempotency key. After `OutcomeUnknown` it is safe to ask again under the same key. See
+ * {@link AskErrors.OutcomeUnknown}.
  */
 export type OnceError = AskError | IdempotencyConflict | ReplyTooLarge
 export const OnceError = Schema.Union([...AskError.members, IdempotencyConflict, ReplyTooLarge])

@@ -1,16 +1,16 @@
 /**
- * What followers of an actor ask for and get (docs/architecture.md, "Followers"): its facts as they are stored, its state as it changes, and the
- * keys of a kind. Needs no service.
+ * Defines the requests and results of an actor's followers (docs/architecture.md, "Followers"): its facts as they are
+ * stored, its state as it changes, and the keys of a kind. Needs no service.
  */
 import { Schema } from "effect"
 import type { AskError } from "./errors.ts"
 
 /**
- * A place among an organization's facts. Every `FactRecord` is one, so the last fact that was worked on says where to go on. It holds for
- * this deployment only. See {@link beginning}.
+ * A place among an organization's facts. Every `FactRecord` is one, so the last processed fact says where to continue.
+ * It is valid for this deployment only. See {@link beginning}.
  */
 export interface FactPosition {
-  /** The frame, from 1; 0 stands before the first. */
+  /** The frame, from 1; 0 is before the first. */
   readonly sequence: number
   /** Place in the frame, from 0. */
   readonly index: number
@@ -33,7 +33,7 @@ export interface FactPosition {
  */
 export const beginning: FactPosition = { sequence: 0, index: 0 }
 
-/** Which facts are followed. See {@link beginning}. */
+/** The facts to follow. See {@link beginning}. */
 export interface FactsOptions {
   /** Only later facts are given; without it those stored from now on. */
   readonly after?: FactPosition
@@ -41,11 +41,11 @@ export interface FactsOptions {
   readonly allKeys?: boolean
 }
 
-/** Which keys of a kind are listed. See {@link Engine.Engine}. */
+/** The keys of a kind to list. See {@link Engine.Engine}. */
 export interface KeysOptions {
   /** Only keys behind this one, in the order of their UTF-8 bytes: the `next` of the page before. */
   readonly after?: string | undefined
-  /** The most keys of a page, 1 to 1,000; 100 unless told otherwise. */
+  /** The most keys of a page, 1 to 1,000; default 100. */
   readonly limit?: number | undefined
 }
 
@@ -53,13 +53,13 @@ export interface KeysOptions {
 export interface KeysPage {
   /** In the order of their UTF-8 bytes. */
   readonly keys: ReadonlyArray<string>
-  /** What to ask for the next page `after`; undefined when this is the last one. */
+  /** The value of `after` for the next page; undefined when this is the last one. */
   readonly next: string | undefined
 }
 
 /**
- * Facts that were asked for are no longer in the log: checkpoints cover them, and they were purged. Read the state, and follow from now on or
- * from `firstSequence`.
+ * Some requested facts are no longer in the log: checkpoints cover them, and they were purged. Read the state, and
+ * follow from now on or from `firstSequence`.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export interface KeysPage {
  */
 export class FactsPurged extends Schema.TaggedError<FactsPurged>()("FactsPurged", {
   partition: Schema.Number,
-  /** The frame from which facts were asked for. */
+  /** The first requested frame. */
   sequence: Schema.Number,
   /** The oldest frame that the log has. */
   firstSequence: Schema.Number
@@ -97,5 +97,8 @@ export class FactUnreadable extends Schema.TaggedError<FactUnreadable>()("FactUn
   }
 }
 
-/** Why a stream of facts ends before its time. After a retryable one follow again from the last fact that was given. See {@link FactsPurged}. */
+/**
+ * The reasons why a stream of facts ends early. After a retryable one follow again from the last fact that was given.
+ * See {@link FactsPurged}.
+ */
 export type FollowError = AskError | FactsPurged | FactUnreadable

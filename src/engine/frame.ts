@@ -1,26 +1,27 @@
 /**
- * The codec of frames: what one drain decided, as one message of the log (docs/architecture.md, rule 8). JSON, readable
- * with the `nats` tool:
+ * Encodes and decodes frames: the decisions of one drain, as one message of the log (docs/architecture.md, rule 8).
+ * JSON, readable with the `nats` tool:
  *
  *     {"v":1,"e":epoch,"n":number,"t":now,"p":"sha256 of the previous frame's bytes","s":highest signal sequence,
  *      "k":[["kind",version],…],"a":[[kind index,"organization","key"],…],"r":[[actor index,fact] or [actor index,null,event],…]}
  *
- * A claim has `"c":"owner"` and no records, an accepted clock `"b":1`. Version 2 says more: an actor that begins anew with this
- * frame is `[kind index,"organization","key",1]`, a message to another organization the record `[actor index,null,null,message]`. Only
- * frames that say such things are of version 2. A decoder exists for every version ever written. Pure; hashing is synchronous.
+ * A claim has `"c":"owner"` and no records, an accepted clock `"b":1`. Version 2 adds two things: an actor that is
+ * fresh in this frame is `[kind index,"organization","key",1]`, a message to another organization the record `[actor
+ * index,null,null,message]`. Only frames with such parts have version 2. Every version ever written has a decoder.
+ * Pure.
  */
 import { hash } from "node:crypto"
 import { Data } from "effect"
 import type { PublicEvent } from "./Actor.ts"
 import { emptyLogHash } from "./ports/Checkpoints.ts"
 
-/** The version of frames that say nothing that version 1 cannot say. */
+/** The version of frames whose content version 1 can express. */
 export const frameVersion = 1
 
-/** The version of frames in which an actor begins anew, or which hold messages. */
+/** The version of frames with fresh actors or messages. */
 export const extendedFrameVersion = 2
 
-/** What precedes a frame in its chain: the head of the log. */
+/** The predecessor of a frame in its chain: the head of the log. */
 export interface Head {
   readonly sequence: number
   readonly hash: string
@@ -42,7 +43,7 @@ export interface FrameActor {
   readonly version: number
   readonly organization: string
   readonly key: string
-  /** Whether the actor begins with its initial state here, whatever was stored of it before. */
+  /** Whether the actor has its initial state here, whatever was stored before. */
   readonly isFresh: boolean
 }
 
@@ -72,7 +73,7 @@ export interface Frame {
   readonly now: number
   readonly previousHash: string
   readonly signalSequence: number
-  /** For a claim, who claimed: a text different from that of every other claim. Undefined for other frames. */
+  /** For a claim, its owner: a text different from that of every other claim. Undefined for other frames. */
   readonly claim: string | undefined
   /** Whether an operator accepted the clock as it is, so that `now` may be below the previous frame's. */
   readonly acceptsClock: boolean
@@ -103,7 +104,7 @@ export const headAfter = (sequence: number, bytes: Uint8Array, frame: Omit<Frame
   signalSequence: frame.signalSequence
 })
 
-/** What all frames begin with. */
+/** The fields at the beginning of every frame. */
 export interface FrameHeader {
   readonly epoch: number
   readonly number: number
@@ -120,10 +121,11 @@ export const encodeClaim = (header: FrameHeader, owner: string, acceptsClock = f
   Buffer.from(`${encodeHeader(header)},"c":${JSON.stringify(owner)}${acceptsClock ? ',"b":1' : ""}}`)
 
 /**
- * Collects the records of a drain. Facts come in as JSON text, stringified once; the tables of kinds and actors are built as they are named.
+ * Collects the records of a drain. Facts come in as JSON text, stringified once; the tables of kinds and actors are
+ * built as they are named.
  */
 export class FrameBuilder {
-  /** UTF-8 bytes of all that was added. */
+  /** UTF-8 bytes of all additions. */
   bytes = 0
   /** Records so far, which is the next record's index. */
   count = 0
@@ -133,7 +135,7 @@ export class FrameBuilder {
   private records: Array<string> = []
   private version = frameVersion
 
-  /** Names an actor; answers its index in this frame. Each actor once. `isFresh`: it begins with its initial state here. */
+  /** Names an actor; returns its index in this frame. Each actor once. `isFresh`: it has its initial state here. */
   addActor(kind: string, version: number, organization: string, key: string, isFresh = false): number {
     return this.addActorTexts(kind, version, JSON.stringify(organization), JSON.stringify(key), isFresh)
   }
@@ -181,7 +183,7 @@ export class FrameBuilder {
   }
 }
 
-/** Encodes an event; its shape is checked here because rules are users' code. Throws on what is no event. */
+/** Encodes an event; its shape is checked here because rules are users' code. Throws if it is not an event. */
 export const encodeEvent = (event: PublicEvent): string => {
   if (typeof event.type !== "string" || typeof event.service !== "string" || typeof event.livemode !== "boolean")
     throw new TypeError("an event needs type, service and livemode")
@@ -197,7 +199,7 @@ export const encodeEvent = (event: PublicEvent): string => {
 export const encodeMessage = ({ command, key, kind, organization, version }: FrameMessage): string =>
   JSON.stringify([organization, kind, key, version, command])
 
-/** Decodes stored bytes. Throws `FrameInvalid` on anything that is not a whole frame of a known version. */
+/** Decodes stored bytes. Throws `FrameInvalid` if they are not a whole frame of a known version. */
 export const decodeFrame = (bytes: Uint8Array): Frame => {
   let parsed: unknown
   try {
@@ -213,7 +215,7 @@ export const decodeFrame = (bytes: Uint8Array): Frame => {
 
 const plainBeginning = Buffer.from(`{"v":${frameVersion},`)
 
-/** Whether stored bytes may be a frame with messages, seen without reading it. */
+/** Whether stored bytes may be a frame with messages, judged without parsing. */
 export const mayHoldMessages = (bytes: Uint8Array): boolean =>
   Buffer.compare(bytes.subarray(0, plainBeginning.length), plainBeginning) !== 0
 

@@ -1,17 +1,20 @@
 /**
- * Ids derived from a place in the log instead of drawn at random, so that deciding stays pure (docs/architecture.md,
- * rule 8). UUIDv8: 16 bits partition, 32 bits epoch, 44 bits frame number, 2 bits kind, 12 bits command of the drain,
- * 16 bits index. Pure.
+ * Derives ids from a place in the log instead of drawing them at random, so that deciding stays pure
+ * (docs/architecture.md, rule 8). UUIDv8: 16 bits partition, 32 bits epoch, 44 bits frame number, 2 bits kind, 12 bits
+ * command of the drain, 16 bits index. Pure.
  */
 
-/** What an id names. Two of different kinds are never equal. */
+/** The kind of thing that an id names. Ids of different kinds are never equal. */
 export const idKinds = { decided: 0, event: 1 } as const
 export type IdKind = (typeof idKinds)[keyof typeof idKinds]
 
 /** How many decisions under one frame number can get ids. */
 export const maximumIdCommands = 0x1000
 
-/** The place an id is derived from. `command` is below 4,096 and `index` below 65,536; for events their place in the frame, split over both. */
+/**
+ * The place an id is derived from. `command` is below 4,096 and `index` below 65,536; for events their place in the
+ * frame, split over both.
+ */
 export interface IdPlace {
   readonly partition: number
   readonly epoch: number

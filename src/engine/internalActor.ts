@@ -1,20 +1,21 @@
 /**
- * The engine's own actors: what it remembers of an organization beside the facts of its rules, in the same frames and rows. Their kinds
- * have a dot, which a user's kind cannot have. Reactors do not see their facts. Needs no service.
+ * Defines the engine's own actors, which remember data of an organization beside the facts of its rules, in the same
+ * frames and rows. Their kinds have a dot, which a user's kind cannot have. Reactors do not see their facts. Needs no
+ * service.
  */
 import { Schema } from "effect"
 import * as Actor from "./Actor.ts"
 
-/** What the engine asks of its own actors alone. */
+/** Traits that only the engine's own actors have. */
 export interface InternalTraits {
-  /** From when on the state counts as if it had never been, milliseconds since the Unix epoch; its row goes then. */
+  /** When the state stops counting, milliseconds since the Unix epoch; its row is removed then. */
   readonly expiresAt?: (state: unknown) => number | undefined
-  /** For the actors of idempotency keys: whether a fact is one that can be remembered as it is (`KeyMemory.ts`). */
+  /** For the actors of idempotency keys: whether a fact can be remembered as it is (`KeyMemory.ts`). */
   readonly isRemembered?: (key: string, fact: unknown) => boolean
 }
 
 export interface InternalOptions<Fact, State> {
-  /** What follows `sluice.` in the kind. Stored in the log: never rename it. */
+  /** The part of the kind after `sluice.`. Stored in the log: never rename it. */
   readonly name: string
   readonly fact: Actor.JsonCodec<Fact>
   readonly state: Actor.JsonCodec<State>
@@ -27,7 +28,10 @@ export interface InternalOptions<Fact, State> {
 /** Whether a kind is the engine's own. */
 export const isInternalKind = (kind: string): boolean => kind.includes(".")
 
-/** Defines one. Facts and states must be their own JSON form; they are made by the engine, so they are not checked before they are written. */
+/**
+ * Defines one. Facts and states must be their own JSON form; they are made by the engine, so they are not checked
+ * before they are written.
+ */
 export const makeInternal = <Fact, State>(options: InternalOptions<Fact, State>): Actor.AnyActor => {
   const { evolve, fact, initial, leavesMemory = "when idle", name, state, traits } = options
   const kind = `sluice.${name}`

@@ -1,4 +1,4 @@
-/** All of the engine's own actors. Every engine knows them, whatever its users define. */
+/** Lists all of the engine's own actors. Every engine knows them, whatever its users define. */
 import type { AnyActor } from "./Actor.ts"
 import { Once } from "./once.ts"
 import { Inbox } from "./outbox.ts"

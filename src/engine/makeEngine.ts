@@ -1,6 +1,6 @@
 /**
- * The engine's service over the partitions of this process: each ask goes to the partition of its organization, here or
- * (over `Remote`) in another process.
+ * Makes the engine's service over the partitions of this process: each ask goes to the partition of its organization,
+ * here or (over `Remote`) in another process.
  */
 import { type Context, Effect, Exit, Stream, type Tracer } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
@@ -40,7 +40,7 @@ class Places {
     return localPartition(this.context, this.idOf(organization))
   }
 
-  /** The index of an actor's kind, or the error where it is not one of this engine's. */
+  /** The index of an actor's kind, or the error if it is not one of this engine's. */
   indexOf(actor: AnyActor): number | CommandInvalid {
     const { registry } = this.context
     const index = registry.actorIndex(actor.kind)
@@ -48,7 +48,7 @@ class Places {
   }
 }
 
-/** The index of an actor's kind, or why the command is none for it. */
+/** The index of an actor's kind, or an error if it does not take the command. */
 const checked = (places: Places, actor: AnyActor, command: unknown): number | CommandInvalid => {
   const index = places.indexOf(actor)
   if (typeof index !== "number") return index
@@ -58,7 +58,7 @@ const checked = (places: Places, actor: AnyActor, command: unknown): number | Co
 
 const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
 
-/** An ask in a span of its own, where anybody sees it. The drain that decides it links to the span. */
+/** Runs an ask in its own span, if spans are collected. The drain that decides it links to the span. */
 const spanned = <A, E>(
   { idOf, context }: Places,
   { kind }: AnyActor,
@@ -69,7 +69,7 @@ const spanned = <A, E>(
     ? Effect.useSpan("sluice.ask", { attributes: { kind, partition: idOf(organization) } }, ask)
     : ask(undefined)
 
-/** What asks actors. */
+/** Makes the functions that ask actors. */
 const actorAsks = (places: Places) => ({
   ask: <Command, Fact, State, Reply, Rejection>(
     actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -132,7 +132,7 @@ const actorAsks = (places: Places) => ({
     })
 })
 
-/** What follows actors, and lists their keys. */
+/** Makes the functions that follow actors, and list their keys. */
 const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
   const { context } = places
   const follow = <A, E>(actor: AnyActor, organization: string, stream: (id: number) => Stream.Stream<A, E>) =>
@@ -155,7 +155,7 @@ const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
       { key = "", organization }: Target,
       { after, allKeys = false }: FactsOptions = {}
     ) =>
-      // A record of the actor's kind holds what the actor's own schema has decoded.
+      // A record of the actor's kind holds a fact decoded by the actor's own schema.
       follow(actor, organization, (id) =>
         followFacts(context, id, { organization, kind: actor.kind, key: allKeys ? undefined : key }, after)
       ) as Stream.Stream<FactOf<Fact>, FollowError>,
@@ -176,7 +176,7 @@ const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
   }
 }
 
-/** What asks lanes. */
+/** Makes the functions that ask lanes. */
 const laneAsks = (places: Places, context: Context.Context<never>) => {
   const askLaneNow = <Command, State, Reply>(
     lane: Lane<Command, State, Reply>,
@@ -221,7 +221,7 @@ export const makeEngine = (context: EngineContext, services: Context.Context<nev
     status: Effect.sync(() =>
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
     ),
-    // What crosses processes is the same as JSON.
+    // The values that cross processes are the same as JSON.
     inspectPartition: (id: number) =>
       Effect.map(atOwner(context, id, "inspect partition"), (found) => found as PartitionInspection),
     recoverPartition: (id: number, asked: RecoverAsked) =>

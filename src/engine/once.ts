@@ -1,6 +1,6 @@
 /**
- * Idempotency keys (docs/architecture.md, "Idempotency keys"): which answer an organization was given under a key, kept by one of the engine's
- * own actors for each key, in the frame of the decision. Pure; needs no service.
+ * Remembers an organization's answers under idempotency keys (docs/architecture.md, "Idempotency keys"): one of the
+ * engine's own actors for each key holds the answer, in the frame of the decision. Pure; needs no service.
  */
 import { hash } from "node:crypto"
 import { Schema } from "effect"
@@ -17,15 +17,15 @@ import {
   minimumOnceWindowMillis
 } from "./limits.ts"
 
-/** Under which key a command is asked. See {@link Engine.Engine}. */
+/** The key under which a command is asked. See {@link Engine.Engine}. */
 export interface OnceOptions {
-  /** The idempotency key, 1 to 256 characters. An organization's keys are one set, whichever actor they are used for. */
-  readonly key: string
   /**
-   * What makes two commands the same, 1 to 256 characters: a hash of the request. The actor that is asked counts as part of it.
+   * The idempotency key, 1 to 256 characters. An organization's keys are one set, whichever actor they are used for.
    */
+  readonly key: string
+  /** The identity of the request, 1 to 256 characters: a hash of it. The actor that is asked counts as part of it. */
   readonly digest: string
-  /** How long the answer is remembered: 1 second to 30 days in milliseconds, 24 hours when left out. */
+  /** How long the answer is remembered: 1 second to 30 days in milliseconds, default 24 hours. */
   readonly windowMillis?: number
 }
 
@@ -36,7 +36,10 @@ export interface OnceReply<Reply> {
   readonly isReplay: boolean
 }
 
-/** Digest of the request (`plainDigest` or `hashedDigest`), kind of the actor, when it was decided, until when it counts, the reply as JSON. */
+/**
+ * Digest of the request (`plainDigest` or `hashedDigest`), kind of the actor, when it was decided, until when it
+ * counts, the reply as JSON.
+ */
 const Remembered = Schema.Tuple([Schema.String, Schema.String, Schema.Finite, Schema.Finite, Schema.Json])
 type Remembered = typeof Remembered.Type
 
@@ -63,22 +66,22 @@ export const Once = makeInternal<Remembered, Remembered | null>({
   }
 })
 
-/** The longest key of an actor and digest that are remembered as they are, since hashing them costs more than the bytes. */
+/** The longest actor key and digest that are remembered as they are, since hashing them costs more than the bytes. */
 const maximumPlainLength = 72
 
-/** What JSON writes as it is. */
+/** Characters that JSON writes unescaped. */
 const isPlain = /^[ !#-[\]-~]*$/
 
-/** A digest with the key of the actor that was asked; undefined for what is too long or not plain. Its kind stands beside it. */
+/** A digest with the key of the asked actor; undefined if they are too long or not plain. Its kind is next to it. */
 const plainDigest = (actorKey: string, digest: string): string | undefined => {
   const text = `=${actorKey.length}:${actorKey}${digest}`
   return text.length <= maximumPlainLength && isPlain.test(text) ? text : undefined
 }
 
-/** Whether a remembered digest is a plain one. A hash has no such sign in it. */
+/** Whether a remembered digest is a plain one. A hash has no such sign. */
 const isPlainDigest = (digest: string): boolean => digest.startsWith("=")
 
-/** A hash of the actor that was asked and of the digest. All digests were written so once. */
+/** A hash of the asked actor and the digest. Once all digests had this form. */
 const hashedDigest = (kind: string, actorKey: string, digest: string): string =>
   shortHash(`${kind}\n${actorKey}\n${digest}`)
 
@@ -120,7 +123,7 @@ const problemOf = ({ digest, key, windowMillis }: OnceOptions): string | undefin
     : `a window has ${minimumOnceWindowMillis} to ${maximumOnceWindowMillis} milliseconds`
 }
 
-/** What stands beside a command that is asked under a key, or why it cannot be asked so. */
+/** Makes the guard of a command that is asked under a key, or returns why it cannot be. */
 export const onceGuard = (actor: AnyActor, actorKey: string, options: OnceOptions): KeyGuard | CommandInvalid => {
   const { kind } = actor.options
   const codec = codecOf(actor)
@@ -129,7 +132,7 @@ export const onceGuard = (actor: AnyActor, actorKey: string, options: OnceOption
   return new OnceGuard(codec, kind, actorKey, options)
 }
 
-/** What follows the digest in the facts of one kind, time and window: those of a drain have it in common. */
+/** The part behind the digest in the facts of one kind, time and window: the facts of a drain share it. */
 class Middle {
   private kind = ""
   private now = 0
@@ -168,7 +171,7 @@ class OnceGuard implements KeyGuard {
 
   recall(fact: unknown, now: number): KnownAnswer | undefined {
     const known = fact as Remembered | null
-    // The row of an answer that is over may still be there, and a later life may find it gone.
+    // The row of an expired answer may still be there, and a later life may find it gone.
     if (known === null || known[3] <= now) return undefined
     const isSame = isPlainDigest(known[0])
       ? known[0] === plainDigest(this.actorKey, this.digest) && known[1] === this.kind
@@ -184,7 +187,7 @@ class OnceGuard implements KeyGuard {
     if (replyBytes > maximumReplyBytes)
       throw new ReplyTooLarge({ kind, bytes: replyBytes, maximumBytes: maximumReplyBytes })
     const told = plainDigest(this.actorKey, this.digest) ?? hashedDigest(kind, this.actorKey, this.digest)
-    // This is the fact as its schema writes it. Neither a digest nor a kind has anything to escape.
+    // This is the fact as its schema writes it. Digests and kinds have nothing to escape.
     const text = `["${told}${middle.of(kind, now, this.windowMillis)}${replyText}]`
     return { text, bytes: text.length - replyText.length + replyBytes, until: now + this.windowMillis }
   }

@@ -1,6 +1,6 @@
 /**
- * Messages to other organizations (docs/outbox.md): where one comes from, what followers of the log see of it, and the engine's own actor by
- * which a receiving organization takes each of them in once. Pure; needs no service.
+ * Defines messages to other organizations (docs/outbox.md): the origin of a message, the view of followers of the log,
+ * and the engine's own actor by which a receiving organization accepts each message once. Pure; needs no service.
  */
 import { Schema } from "effect"
 import type { ActorAddress } from "./address.ts"
@@ -12,13 +12,13 @@ import { makeInternal } from "./internalActor.ts"
 export const outboxName = "sluice.outbox"
 
 /**
- * Where a message stands: epoch, sequence and index of its record in the log of the sending partition. In this order a log's messages ascend,
- * also when the end of the log was lost: what is written in its place has a higher epoch.
+ * The place of a message: epoch, sequence and index of its record in the log of the sending partition. In this order a
+ * log's messages ascend, even when the end of the log was lost: the frames written in its place have a higher epoch.
  */
 export const Origin = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite])
 export type Origin = typeof Origin.Type
 
-/** Whether a message stands behind another one of the same log. */
+/** Whether a message is behind another one of the same log. */
 export const isBehind = (left: Origin, right: Origin): boolean =>
   left[0] !== right[0] ? left[0] > right[0] : left[1] !== right[1] ? left[1] > right[1] : left[2] > right[2]
 
@@ -27,14 +27,17 @@ export interface MessageRecord {
   readonly origin: Origin
   /** The frame's time, milliseconds since the Unix epoch. */
   readonly now: number
-  /** Whose decision it belongs to. */
+  /** The actor whose decision sent it. */
   readonly sender: ActorAddress
   readonly message: FrameMessage
   /** Size of the message in its frame. */
   readonly bytes: number
 }
 
-/** Remembers the last message that an organization has taken in from a partition, whose number is the key. A fact is the whole state. */
+/**
+ * Remembers the last message that an organization has accepted from a partition, whose number is the key. A fact is the
+ * whole state.
+ */
 export const Inbox = makeInternal<Origin, Origin | null>({
   name: "inbox",
   fact: Origin,
@@ -44,12 +47,14 @@ export const Inbox = makeInternal<Origin, Origin | null>({
   traits: {}
 })
 
-/** What became of a message at its receiver. `out of turn`: one that was sent together with it and stands before it is not taken in. */
+/**
+ * The result for a message at its receiver. `out of turn`: an earlier message of the same delivery was not accepted.
+ */
 export type Reception = "accepted" | "rejected" | "repeated" | "out of turn"
 
 /**
- * What stands beside a command that is a message: it is decided only where it was not taken in before, and where the one before it was, if that was
- * sent together with it.
+ * The guard of a message's command: the command is decided only if it was not accepted before, and if the message
+ * before it in the same delivery was.
  */
 export const inboxGuard = (from: number, origin: Origin, after: Origin | undefined): Guard =>
   new InboxGuard(from, origin, after)

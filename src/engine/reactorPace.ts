@@ -1,26 +1,26 @@
 /**
- * When a reactor's next transaction may begin (docs/architecture.md, rule 11). A transaction costs much by itself and
- * little by record, so while everything is busy fewer and larger ones leave more for the rest. The pace is a budget of
- * time: it grows by a share of the time that passes, and each transaction takes out what it took. A reactor with little
- * to do never uses it up and never waits; one that always has work waits after each transaction, for the longer the
- * longer it took, and that is longer when the process or the database is busy. Pure: times come in.
+ * Decides when a reactor's next transaction may begin (docs/architecture.md, rule 11). A transaction costs much by
+ * itself and little by record, so under load fewer and larger ones leave more for other work. The pace is a budget of
+ * time: it grows by a share of the passing time, and each transaction spends its duration. A reactor with little to do
+ * never spends it all and never waits; a busy one waits after each transaction, longer after a longer one, as when the
+ * process or the database is busy. Pure: times come in.
  */
 
-/** How much of the time a reactor's transactions may take. See {@link Reactor.adaptive}. */
+/** The share of time that a reactor's transactions may take. See {@link Reactor.adaptive}. */
 export interface Pace {
   /**
-   * The part of the time that transactions may take while there is always work, above 0 and up to 1. With 1 none
-   * ever waits.
+   * The share of time that transactions may take while there is always work, above 0 and up to 1. With 1 none ever
+   * waits.
    */
   readonly share: number
-  /** Time of transactions that a reactor with little to do has saved up at most, milliseconds. */
+  /** Most time that a reactor with little to do can save up for transactions, milliseconds. */
   readonly burstMillis: number
   /** The longest wait, milliseconds. */
   readonly maximumWaitMillis: number
 }
 
 /**
- * No pace: a transaction as soon as there is anything for it.
+ * No pace: a transaction begins as soon as there is work.
  *
  * @example
  * ```ts
@@ -49,17 +49,17 @@ export const immediate: Pace = { share: 1, burstMillis: 0, maximumWaitMillis: 0 
  */
 export const adaptive: Pace = { share: 0.5, burstMillis: 50, maximumWaitMillis: 50 }
 
-/** What a reactor has left of its budget. */
+/** The rest of a reactor's budget. */
 export interface Budget {
-  /** Time of transactions that it may still take, milliseconds; below 0 it waits. */
+  /** Time that transactions may still take, milliseconds; below 0 the reactor waits. */
   readonly millis: number
-  /** When that was so, monotonic milliseconds. */
+  /** The time of this figure, monotonic milliseconds. */
   readonly at: number
 }
 
 export const fullBudget = (pace: Pace, at: number): Budget => ({ millis: pace.burstMillis, at })
 
-/** The budget after a transaction. What one alone may take out is bounded by the longest wait. */
+/** The budget after a transaction. One transaction costs at most the longest wait. */
 export const spend = (pace: Pace, budget: Budget, begunAt: number, endedAt: number): Budget => {
   const grown = Math.min(pace.burstMillis, budget.millis + Math.max(0, endedAt - budget.at) * pace.share)
   const left = grown - Math.max(0, endedAt - begunAt)
@@ -73,7 +73,7 @@ export const waitMillis = (pace: Pace, budget: Budget, now: number): number => {
   return Math.min(Math.max(0, due - now), pace.maximumWaitMillis)
 }
 
-/** Why a pace cannot work; undefined when it can. */
+/** Says why a pace cannot work; undefined when it can. */
 export const paceProblem = ({ burstMillis, maximumWaitMillis, share }: Pace): string | undefined => {
   if (!(share > 0 && share <= 1)) return `its share must be above 0 and at most 1, not ${share}`
   if (!(burstMillis >= 0 && Number.isFinite(burstMillis)))

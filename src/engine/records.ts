@@ -1,6 +1,6 @@
 /**
- * What followers of the log see: the records of committed frames, facts decoded by their actors' schemas. They are made
- * by the drain from what it just decided, or from stored frames, with the same result.
+ * Makes the records that followers of the log see: those of committed frames, with facts decoded by their actors'
+ * schemas. They come from the drain's decisions, or from stored frames, with the same result.
  */
 
 import type { PublicEvent } from "./Actor.ts"
@@ -37,14 +37,14 @@ export interface EventRecord extends RecordPlace {
   readonly event: PublicEvent
 }
 
-/** What a reactor is given: a fact or a public event, with its place in the log. See {@link Reactors.handle}. */
+/** A record given to a reactor: a fact or a public event, with its place in the log. See {@link Reactors.handle}. */
 export type LogRecord = FactRecord | EventRecord
 
 /** A fact that this program cannot read; it is parked with its organization. */
 export interface UnreadableRecord extends RecordPlace {
   readonly _tag: "Unreadable"
   readonly version: number
-  /** As it stands in the log. */
+  /** The fact as the log holds it. */
   readonly fact: unknown
   readonly error: string
 }
@@ -126,7 +126,7 @@ export const encodeRecord = (
   return JSON.stringify({ ...record, version, fact: encodeFact(record.fact) })
 }
 
-/** Reads what `encodeRecord` wrote. Throws `FrameInvalid` when the kind is unknown or the fact cannot be decoded. */
+/** Reads a text of `encodeRecord`. Throws `FrameInvalid` when the kind is unknown or the fact cannot be decoded. */
 export const decodeRecord = (registry: Registry, text: string): LogRecord => {
   const { version, ...record } = JSON.parse(text) as LogRecord & { readonly version?: number }
   if (record._tag === "Event") return record

@@ -1,6 +1,6 @@
 /**
- * One life of a partition: everything that a recovery makes again and that ends with a fence, a fault or a restart
- * (docs/architecture.md, rules 3 and 4). A new life is a new object, so nothing of the life before is left in it. The
+ * One life of a partition: the state that a recovery rebuilds and that ends with a fence, a fault or a restart
+ * (docs/architecture.md, rules 3 and 4). A new life is a new object, so it holds no state of the previous one. The
  * actors in memory, waiting commands and the states of lanes outlive it; they are in `PartitionCore`.
  */
 import { emptyHead, type Head } from "../frame.ts"
@@ -86,7 +86,7 @@ export class Life {
     return this.loader.newestCheckpoint
   }
 
-  /** Memory is full of changes: timers and signals wait for a checkpoint. */
+  /** Makes timers and signals wait for a checkpoint, because memory is full of changes. */
   private crowded(): void {
     this.work.crowded(this.now)
     this.isCheckpointDue = true

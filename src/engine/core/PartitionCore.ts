@@ -1,9 +1,9 @@
 /**
- * The core of a partition: a synchronous state machine over its actors (docs/architecture.md, rules 5 to 8, 10, 12, 13,
- * 15, 17, 19). Commands, loads, acknowledgements and the time go in; frames to append, actors to load, pages of timers
- * to read, snapshots and replies come out. It knows no Effect, no clock and no store, and nobody else touches its
- * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
- * belief ends the life, and the next one starts from the log.
+ * The core of a partition is a synchronous state machine over its actors (docs/architecture.md, rules 5 to 8, 10, 12,
+ * 13, 15, 17, 19). Commands, loads, acknowledgements and the time go in; frames to append, actors to load, pages of
+ * timers to read, snapshots and replies come out. It knows no Effect, no clock and no store, and is the only one to
+ * change its state: the shell around it carries out its demands. It asserts its assumptions. A false one ends the life,
+ * and the next one starts from the log.
  */
 
 import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
@@ -26,11 +26,11 @@ import { type Instant, Moment } from "./PartitionTime.ts"
 import type { CoreOptions, CoreTurn, Demand, DraftedFrame, NotStored, StoredDraft } from "./protocol.ts"
 
 export class PartitionCore implements Evictable {
-  /** Where commands, asks of lanes and signals come in. */
+  /** Entrance of commands, asks of lanes and signals. */
   readonly intake: Intake
-  /** What is read from the checkpoints, and what goes into them. */
+  /** Reads from the checkpoints, and the states for the next one. */
   readonly checkpoints: CheckpointSide
-  /** What it holds, for operators, tests and the simulator. */
+  /** A read-only view for operators, tests and the simulator. */
   readonly probe: Probe
   private readonly options: CoreOptions
   private readonly memory: ActorMemory
@@ -112,8 +112,8 @@ export class PartitionCore implements Evictable {
   }
 
   /**
-   * Ends the replay of a tail of `bytes`, with the log as full as `log` says. Answers organizations with which it has
-   * to be folded anew with care, in a new life.
+   * Ends the replay of a tail of `bytes`, with the log as full as `log` says. Returns the organizations for which it
+   * must be folded again with care, in a new life.
    */
   endReplay(replay: Replay, bytes: number, log: LogFill): ReadonlySet<string> {
     this.memory.isReplaying = false
@@ -171,7 +171,7 @@ export class PartitionCore implements Evictable {
     return { error: new PartitionUnavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
-  /** Decides until the shell has to do something. */
+  /** Decides until the shell has something to do. */
   next(turn: CoreTurn): Demand {
     assert(this.life.underWay === undefined, "a drain begins while the frame of another one is on its way")
     let now: Instant = turn
@@ -200,7 +200,7 @@ export class PartitionCore implements Evictable {
     }
   }
 
-  /** Tells the shell what it can do beside the loop. */
+  /** Notifies the shell of the work beside the loop. */
   private notice(told: number): void {
     const { host } = this.options
     const { monotonic } = this.now
@@ -210,7 +210,7 @@ export class PartitionCore implements Evictable {
     if (this.life.pages.isWanted(this.life.timers, told, monotonic) || stored.isWanted(monotonic)) host.readsWanted()
   }
 
-  /** Whether something waits for a proof of the ownership, or will soon. */
+  /** Whether something waits for a proof of ownership, or will soon. */
   private needsProof(now: Instant): boolean {
     // Answers that were no longer fresh wait for a proof, whatever failed before: they must be answered in the end.
     if (this.life.drain.immediate.size > 0) return true
@@ -218,7 +218,7 @@ export class PartitionCore implements Evictable {
     return this.life.time.takeRenewal(now)
   }
 
-  /** Asks the leader for a proof, or stores an empty frame where the leader's word is not one. */
+  /** Asks the leader for a proof, or stores an empty frame if the leader's word is not one. */
   private prove(told: number): Demand {
     const isMark = this.life.isMarkWanted
     this.life.isMarkWanted = false
@@ -234,7 +234,9 @@ export class PartitionCore implements Evictable {
     return this.life.underWay
   }
 
-  /** Commits the frame that was stored: states advance and replies go out. Answers what followers of the log see. */
+  /**
+   * Commits the frame that was stored: states advance and replies go out. Returns the frame for followers of the log.
+   */
   appended(provenAt: Instant | undefined, now: Instant): StoredDraft {
     const { bytes, header } = this.endAppend(now)
     const { messages, records } = this.life.drain.decider.draft
@@ -250,7 +252,10 @@ export class PartitionCore implements Evictable {
     return stored
   }
 
-  /** Abandons the frame that was not stored: callers get the error, timers and signals come back. Answers the fence if one is stored instead. */
+  /**
+   * Abandons the frame that was not stored: callers get the error, timers and signals come back. Returns the fence if
+   * one is stored instead.
+   */
   notAppended(outcome: NotStored, error: unknown, now: Instant): StoredDraft | undefined {
     const { header } = this.endAppend(now)
     const { reply } = this.options.host
@@ -284,7 +289,7 @@ export class PartitionCore implements Evictable {
   }
 
   /**
-   * Takes in what the leader said of the log when asked at `begunAt`; undefined when it did not answer. Answers false
+   * Processes the leader's report on the log, requested at `begunAt`; undefined when it did not answer. Returns false
    * when the log does not end with our head.
    */
   confirmed(log: (LogFill & { readonly lastSequence: number }) | undefined, begunAt: Instant, now: Instant): boolean {
@@ -314,8 +319,8 @@ export class PartitionCore implements Evictable {
   }
 
   /**
-   * Deals with a log that has no room for facts. A checkpoint may free some; where a checkpoint covers the newest frame
-   * already, a mark lets the next one do so.
+   * Handles a log that has no room for facts. A checkpoint may free some; if a checkpoint covers the newest frame
+   * already, a mark allows the next one to do so.
    */
   private logIsFull(isRefused: boolean): void {
     const { monotonic } = this.now
@@ -335,7 +340,7 @@ export class PartitionCore implements Evictable {
     this.options.host.wake()
   }
 
-  /** Takes in how full the log itself says it is. */
+  /** Records the fill that the log reports. */
   noteFill(fill: LogFill): void {
     this.life.room.note(fill)
     if (!this.life.room.isFull) this.options.host.wake()
@@ -345,11 +350,11 @@ export class PartitionCore implements Evictable {
     return this.memory.evict(count)
   }
 
-  /** Lets actors go that were not used for `idleMillis`, and lane states that have ended. */
+  /** Evicts actors that were not used for `idleMillis`, and lane states that have ended. */
   sweep(idleMillis: number, now: Instant): void {
     this.memory.evictUnusedSince(now.monotonic - idleMillis)
     const told = this.life.time.tell(this.life.head.now, now.wall)
-    // A state that has ended by a time we already told stays ended, even when the clock steps back.
+    // A state that had ended at a time that we already used stays ended, even when the clock steps back.
     if (typeof told === "number") this.lanes.sweep(told)
     this.memory.releaseEmptied()
   }

@@ -1,9 +1,9 @@
 /**
- * A partition's time and what it knows of being the owner. Time (docs/architecture.md, rule 7) is what the clock says,
- * but never earlier than the last frame or than a time already told in this life. A clock that was set back by more
- * than a minute ends the life, because a time that was told (a lane's windows rest on it) must not come again within
- * it. Ownership (docs/architecture.md, rule 6) counts by both clocks: the monotonic one stands still while a machine is
- * suspended, and the wall's may be set back.
+ * Keeps a partition's time and its knowledge of being the owner. Time (docs/architecture.md, rule 7) follows the clock,
+ * but is never earlier than the last frame or than a time already used in this life. A clock that was set back by more
+ * than a minute ends the life, because a used time (a lane's windows depend on it) must not come again within it.
+ * Ownership (docs/architecture.md, rule 6) counts by both clocks: the monotonic one stops while a machine is suspended,
+ * and the wall clock may be set back.
  */
 import { clockBehindMillis, freshnessMillis, idleConfirmMillis } from "../limits.ts"
 
@@ -16,7 +16,7 @@ export interface Instant {
   readonly monotonic: number
 }
 
-/** The latest instant that was told. */
+/** The latest instant given by the shell. */
 export class Moment implements Instant {
   wall = 0
   monotonic = 0
@@ -27,7 +27,7 @@ export class Moment implements Instant {
   }
 }
 
-/** The time, or why it cannot be told. */
+/** The time, or why it cannot be given. */
 export type TimeReading = number | "behind the log" | "set back"
 
 /** The age from which a proof is renewed before it is needed: half of what is allowed. */
@@ -42,7 +42,7 @@ const between = (from: Instant | undefined, now: Instant): number =>
     : Math.max(now.monotonic - from.monotonic, Math.abs(now.wall - from.wall))
 
 export class PartitionTime {
-  /** The latest time that was told in this life. */
+  /** The latest time that was used in this life. */
   private latest = 0
   /**
    * When the last exchange began that proved the log to be ours, and the last one that only showed our head at its end.
@@ -90,7 +90,7 @@ export class PartitionTime {
     return between(this.provenAt, now) > renewMillis && now.monotonic >= this.notBefore
   }
 
-  /** Notes that somebody keeps asking for what needs a proof. */
+  /** Notes that callers keep asking for answers that need a proof. */
   wantRenewal(): void {
     this.isRenewalWanted = true
   }

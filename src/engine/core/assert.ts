@@ -1,4 +1,6 @@
-/** Assertions that stay on in production. When one fails, the partition must not go on from its memory. */
+/**
+ * Asserts the engine's assumptions, in production too. When one fails, the partition must not continue from its memory.
+ */
 
 /** An assertion about the engine's own state is false. The partition drops its memory and recovers from the log. */
 export class Broken extends Error {

@@ -1,4 +1,4 @@
-/** What goes into a partition's core and what comes out of it, as plain values. */
+/** Defines the inputs and outputs of a partition's core, as plain values. */
 import type { ActorAddress } from "../address.ts"
 import type { FrameHeader, Head } from "../frame.ts"
 import type { MessageRecord } from "../outbox.ts"
@@ -12,7 +12,7 @@ import type { PaceOptions } from "./log/CheckpointPace.ts"
 import type { Instant } from "./PartitionTime.ts"
 import type { PageRequest } from "./timers/TimerPages.ts"
 
-/** What the shell must do next. */
+/** The next task of the shell. */
 export type Demand =
   | { readonly _tag: "Append"; readonly frame: DraftedFrame }
   /** Ask the leader where the log ends. */
@@ -29,17 +29,17 @@ export interface DraftedFrame {
   readonly bytes: Uint8Array
   /**
    * An empty frame for the same place, in case the log refuses this one. Once it is stored, no copy of the refused
-   * frame can be.
+   * frame can be stored.
    */
   readonly fence: () => Uint8Array
   readonly expectedLast: number
   readonly decided: number
   readonly records: number
-  /** Those who wait for it. */
+  /** Callers that wait for it. */
   readonly callers: () => ReadonlyArray<Caller>
 }
 
-/** A frame that was stored, for whoever follows the log from memory. */
+/** A stored frame, for followers that read the log from memory. */
 export interface StoredDraft {
   readonly head: Head
   readonly bytes: number
@@ -49,14 +49,14 @@ export interface StoredDraft {
 
 /** Why a frame was not stored. */
 export type NotStored =
-  /** The fence stands at its place, so it never will be stored. */
+  /** The fence is at its place, so it will never be stored. */
   | { readonly _tag: "Fenced off"; readonly fence: Uint8Array; readonly provenAt: Instant | undefined }
   /** The log refused it, but a copy may still arrive. */
   | { readonly _tag: "Refused" }
   /** It was never sent. */
   | { readonly _tag: "Not sent" }
 
-/** Something to be read from the checkpoints, beside the loop. */
+/** A read from the checkpoints, beside the loop. */
 export type ReadRequest =
   | { readonly _tag: "Actors"; readonly batch: LoadBatch }
   | { readonly _tag: "Timers"; readonly page: PageRequest }
@@ -68,7 +68,7 @@ export interface Snapshot {
   /** Encoded while they are read, so that a large checkpoint is never in memory as text. */
   readonly rows: Iterable<ActorRow>
   readonly count: number
-  /** Bytes of frames that it covers and the checkpoint before did not. */
+  /** Bytes of frames that it covers and the previous checkpoint did not. */
   readonly bytes: number
 }
 
@@ -79,20 +79,22 @@ export interface FailedSignal extends ActorAddress {
   readonly reason: string
 }
 
-/** What the core tells the shell between its demands. Called synchronously; must not throw. */
+/** The callbacks from the core to the shell between its demands. Called synchronously; must not throw. */
 export interface CoreHost {
   /** Answers a caller. */
   readonly reply: (caller: Caller, accepted: boolean, value: unknown) => void
-  /** Tells the shell to ask for the next demand. */
+  /** Asks the shell to request the next demand. */
   readonly wake: () => void
-  /** Tells the shell that actors or a page of timers wait to be read. */
+  /** Notifies the shell of actors or a page of timers to read. */
   readonly readsWanted: () => void
   readonly checkpointWanted: () => void
-  /** Reports a rule that threw, or that answered something that cannot be stored. */
+  /** Reports a rule that threw, or whose answer cannot be stored. */
   readonly poisoned: (kind: string, reason: string) => void
-  /** Reports a signal that could not be decided, for a fault of its rule or because its organization is out of service. */
+  /**
+   * Reports a signal that could not be decided, for a fault of its rule or because its organization is out of service.
+   */
   readonly signalFailed: (signal: FailedSignal) => void
-  /** Reports an actor that is held up because it is woken too often. */
+  /** Reports an actor that is paused because it is woken too often. */
   readonly braked: (address: ActorAddress) => void
   /** Reports an organization that was taken out of service because some of its data cannot be read. */
   readonly quarantined: (organization: string, reason: string) => void
@@ -103,16 +105,16 @@ export interface CoreOptions extends PaceOptions {
   readonly registry: Registry
   readonly mailboxCapacity: number
   readonly bounds: ProcessBounds
-  /** Whether anybody follows the log from memory. */
+  /** Whether followers read the log from memory. */
   readonly wantsRecords: boolean
   /** The level of formats in force; every one where it is left out. */
   readonly level?: (() => number) | undefined
   readonly host: CoreHost
 }
 
-/** One turn of the core: when it began, and how much of its time is over. */
+/** One turn of the core: its start, and the elapsed part of its time. */
 export interface CoreTurn extends Instant {
-  /** The part of its time that is over, from 0. */
+  /** The elapsed part of its time, from 0. */
   readonly spent: () => number
   /** Both clocks now. */
   readonly read: () => Instant

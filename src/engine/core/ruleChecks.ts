@@ -1,14 +1,14 @@
 /**
- * What the engine checks of a rule's answers before anything is appended (docs/architecture.md, rule 17): rules are
- * users' code and are not trusted. What passes here can be stored, folded again and checkpointed. Each function throws
- * an error that names the rule and what is wrong with it.
+ * Checks a rule's answers before anything is appended (docs/architecture.md, rule 17): rules are users' code and are
+ * not trusted. An answer that passes can be stored, folded again and checkpointed. Each function throws an error that
+ * names the rule and its fault.
  */
 import { type AnyActor, Decision, type Touched, type WakeAgain } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"
 import { Quarantined } from "../errors.ts"
 import type { Cell } from "./actors/Organization.ts"
 
-/** A rule answered what the engine cannot store. */
+/** A rule's answer cannot be stored. */
 export class RuleBroken extends Error {
   override readonly name = "RuleBroken"
 }
@@ -50,7 +50,7 @@ export const checkKey = (key: unknown): void => {
 const nameOf = (value: unknown): string =>
   value instanceof Promise ? "a Promise: rules are synchronous" : value === undefined ? "nothing" : typeof value
 
-/** Checks that `decide` or `wake` answered a decision. */
+/** Checks that `decide` or `wake` returned a decision. */
 export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: unknown): void => {
   if (!(answer instanceof Decision))
     throw new RuleBroken(`${rule} of ${actor.kind} answered ${nameOf(answer)}, not Actor.decided or Actor.rejected`)
@@ -59,7 +59,7 @@ export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: 
     throw new RuleBroken(`${rule} of ${actor.kind}: facts, others, events and messages are arrays`)
 }
 
-/** Checks and answers the time that `wakeAgain` names. */
+/** Checks and returns the time that `wakeAgain` names. */
 export const checkAgain = (actor: AnyActor, { time }: WakeAgain, now: number): number => {
   if (Number.isSafeInteger(time) && time > now) return time
   throw new RuleBroken(`wake of ${actor.kind} asks to be woken again at ${time}, not at a whole time after ${now}`)
@@ -109,12 +109,12 @@ export const isOver = (actor: AnyActor, state: unknown): boolean => {
 export const quarantined = (organization: string, reason: string): Quarantined =>
   new Quarantined({ organization, reason })
 
-/** How many parts of a command the size estimate looks at, and what each further list or object counts. */
+/** Parts of a command that the size estimate examines, and the count of each further list or object. */
 const estimatedParts = 256
 const partBytes = 8
 const maximumEstimatedDepth = 64
 
-/** How many more parts of the command being estimated are looked at. */
+/** Parts of the command being estimated that may still be examined. */
 let partsLeft = 0
 
 /** Estimates how many bytes a command holds in memory, with bounded work. */

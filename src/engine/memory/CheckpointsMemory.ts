@@ -1,6 +1,6 @@
 /**
- * Checkpoints in memory: for the library without servers, tests and simulations. Shared by everything built from one `makeStore`.
- * Needs no service.
+ * Keeps checkpoints in memory: for the library without servers, tests and simulations. Shared by everything built from
+ * one `makeStore`. Needs no service.
  */
 import { Effect, Layer } from "effect"
 import { type ActorAddress, compareAddresses, compareKeys } from "../address.ts"
@@ -20,19 +20,19 @@ interface PartitionRows {
   rows: Map<string, Array<ActorRow>>
   /** Names of actors of which rows may be superseded. */
   readonly unpruned: Set<string>
-  /** The rows that count until a time, in the order of these. */
+  /** The rows that count until a time, in the order of these times. */
   expiring: ReadonlyArray<ActorRow>
 }
 
-/** What a deployment's checkpoints hold. Tests and simulations may change it. */
+/** The content of a deployment's checkpoints. Tests and simulations may change it. */
 export interface CheckpointsStore {
   partitions: number | undefined
-  /** The id of the deployment, in force as soon as its partitions are. */
+  /** The id of the deployment, in force when its partitions are. */
   readonly deployment: string
   readonly of: (partition: number) => PartitionRows
 }
 
-/** Stores belong to one common deployment unless told otherwise, since memory is never shared between processes. */
+/** Makes the store of one common deployment by default, since memory is never shared between processes. */
 export const makeStore = (options?: { readonly deployment?: string }): CheckpointsStore => {
   const partitions = new Map<number, PartitionRows>()
   return {
@@ -67,7 +67,7 @@ type Expiring = Omit<ExpiryRow, "expiresAt"> & Pick<ActorRow, "expiresAt">
 const compareExpiries = (left: Expiring, right: Expiring): number =>
   left.expiresAt! - right.expiresAt! || compareAddresses(left, right)
 
-/** Both lists in one, in order; the second one mostly comes behind the first. */
+/** Merges both lists, in order; the second one usually follows the first. */
 const merged = (list: ReadonlyArray<ActorRow>, others: ReadonlyArray<ActorRow>): ReadonlyArray<ActorRow> => {
   const behind = others.toSorted(compareExpiries)
   const all = list.concat(behind)
@@ -75,7 +75,7 @@ const merged = (list: ReadonlyArray<ActorRow>, others: ReadonlyArray<ActorRow>):
   return isSorted ? all : all.sort(compareExpiries)
 }
 
-/** Takes a row away, if it is there. */
+/** Removes a row, if it is there. */
 const remove = ({ rows }: PartitionRows, row: ActorRow): void => {
   const name = nameOf(row)
   const kept = rows.get(name)?.filter((other) => other !== row)
@@ -218,5 +218,5 @@ export const make = (store: CheckpointsStore): Service =>
 
 export const layerOf = (store: CheckpointsStore): Layer.Layer<Checkpoints> => Layer.succeed(Checkpoints, make(store))
 
-/** Checkpoints of its own, gone with the process. */
+/** Checkpoints of its own, lost with the process. */
 export const layer: Layer.Layer<Checkpoints> = Layer.suspend(() => layerOf(makeStore()))

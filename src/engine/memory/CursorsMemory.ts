@@ -1,6 +1,7 @@
 /**
- * Cursors in memory. A transaction stages what `onCommit` was told and runs it when the cursor's compare-and-set succeeds, so effects on
- * a store in memory are exactly once when they are done there. Shared by everything built from one `makeStore`. Needs no service.
+ * Keeps cursors in memory. A transaction stages the actions given to `onCommit` and runs them when the cursor's
+ * compare-and-set succeeds, so effects on a store in memory are exactly once when they are done there. Shared by
+ * everything built from one `makeStore`. Needs no service.
  */
 import { Effect, Layer } from "effect"
 import { emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
@@ -14,7 +15,7 @@ import {
   ReactorTransaction
 } from "../ports/Cursors.ts"
 
-/** What a deployment's cursors hold. Tests and simulations may change it. */
+/** The content of a deployment's cursors. Tests and simulations may change it. */
 export interface CursorsStore {
   cursors: Map<string, Cursor>
   parked: Array<ParkedRecord>
@@ -33,7 +34,7 @@ const sameRecord = (left: ParkedRecord, right: ParkedRecord): boolean =>
   left.sequence === right.sequence &&
   left.index === right.index
 
-/** Runs effects with a transaction of their own; what they staged goes to `onCommit` when they succeed. */
+/** Runs effects with a transaction of their own; their staged actions go to `onCommit` when they succeed. */
 const runStaged = <A, E, R>(
   effects: Effect.Effect<A, E, R>,
   onCommit: (action: () => void) => void,
@@ -89,7 +90,7 @@ const unparkIn =
       return Effect.flatMap(
         runStaged(effects, (action) => actions.push(action)),
         (value) => {
-          // Of two who take the same records the second finds them gone.
+          // When two callers take the same records, the second finds them gone.
           const gone = records.filter((record) => !store.parked.some((held) => sameRecord(held, record))).length
           if (gone > 0) {
             const message = `${gone} of ${records.length} records are no longer parked: look again`
@@ -160,5 +161,5 @@ export const make = (store: CursorsStore): Cursors["Service"] =>
 
 export const layerOf = (store: CursorsStore): Layer.Layer<Cursors> => Layer.succeed(Cursors, make(store))
 
-/** Cursors of their own, gone with the process. */
+/** Cursors of their own, lost with the process. */
 export const layer: Layer.Layer<Cursors> = Layer.suspend(() => layerOf(makeStore()))

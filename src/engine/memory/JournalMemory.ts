@@ -1,6 +1,7 @@
 /**
- * The log in memory: for the library without servers, for tests and under the simulator's faults. Shared by everything that is built from one
- * `makeStore`, so that two engines can fight over one log as two processes do. Needs no service.
+ * Keeps the log in memory: for the library without servers, for tests and under the simulator's faults. Shared by
+ * everything that is built from one `makeStore`, so that two engines can fight over one log as two processes do. Needs
+ * no service.
  */
 import { Effect, Layer, Stream } from "effect"
 import {
@@ -14,14 +15,14 @@ import {
   type StoredFrame
 } from "../ports/Journal.ts"
 
-/** Bytes after which a log in memory is full, unless told otherwise: 1 GiB. */
+/** Bytes after which a log in memory is full, by default: 1 GiB. */
 export const defaultMaximumBytes = 1024 * 1024 * 1024
 
 /** The most frames and bytes in one batch of `read`. */
 const readBatchFrames = 256
 const readBatchBytes = 8 * 1024 * 1024
 
-/** What a partition's log holds. Tests and simulations may change it, as a failing disk would. */
+/** The content of a partition's log. Tests and simulations may change it, as a failing disk would. */
 export interface MemoryLog {
   /** The sequence that `frames[0]` has, or would have. */
   firstSequence: number
@@ -62,7 +63,10 @@ export const makeStore = (options?: { readonly maximumBytes?: number; readonly d
 /** The last sequence ever used in a log. */
 export const lastSequenceOf = (log: MemoryLog): number => log.firstSequence + log.frames.length - 1
 
-/** Makes a publish attempt on a log and answers it. Synchronous, so that a faulty log can make it and lose the answer. */
+/**
+ * Makes a publish attempt on a log and returns its answer. Synchronous, so that a faulty log can make it and lose the
+ * answer.
+ */
 export const publishTo = (log: MemoryLog, request: PublishRequest, maximumBytes: number): PublishAnswer => {
   const last = lastSequenceOf(log)
   if (request.expectedLast !== last) return { _tag: "WrongSequence", last }
@@ -83,7 +87,7 @@ export const ownerOf = (store: JournalStore, partition: number, deployment: stri
   return log.deployment
 }
 
-/** Makes a log a deployment's. */
+/** Gives a log to a deployment. */
 export const adoptLog = (
   store: JournalStore,
   partition: number,
@@ -97,7 +101,7 @@ export const adoptLog = (
       : Effect.fail(new JournalRefused({ message: `${homeOf(partition)} belongs to the deployment ${log.deployment}` }))
   })
 
-/** The logs of a store that are there. */
+/** The existing logs of a store. */
 export const surveyLogs = (store: JournalStore, partitions: number): ReadonlyArray<LogFound> => {
   const found: Array<LogFound> = []
   for (let partition = 0; partition < partitions; partition++) {
@@ -109,8 +113,8 @@ export const surveyLogs = (store: JournalStore, partitions: number): ReadonlyArr
 }
 
 /**
- * Removes the frames below a sequence, as the server does when it is told to: with a sequence past the end it empties
- * the log and moves its last sequence.
+ * Removes the frames below a sequence, as the server does: with a sequence past the end it empties the log and moves
+ * its last sequence.
  */
 export const purgeLog = (log: MemoryLog, below: number): void => {
   const last = lastSequenceOf(log)
@@ -190,5 +194,5 @@ export const layerOf = (store: JournalStore): Layer.Layer<Journal> =>
     })
   )
 
-/** A journal of its own, gone with the process. */
+/** A journal of its own, lost with the process. */
 export const layer: Layer.Layer<Journal> = Layer.suspend(() => layerOf(makeStore()))

@@ -1,6 +1,6 @@
 /**
- * Asks between engines of one program, in memory: for tests and simulations. Every subscribed owner gets every request, as with a message
- * server, and what was asked of an owner that has gone is answered by nobody.
+ * Carries asks between engines of one program, in memory: for tests and simulations. Every subscribed owner gets every
+ * request, as with a message server, and a request to an owner that has left gets no answer.
  */
 import { Duration, Effect, FiberSet, Layer } from "effect"
 import { Remote, type RemoteKind, RemoteUnavailable } from "../ports/Remote.ts"
@@ -9,9 +9,9 @@ type Handle = (payload: Uint8Array) => void
 
 type Subscribed = Map<number, Set<(payload: Uint8Array, reply: Handle) => void>>
 
-/** Who is subscribed, by partition. */
+/** The subscribers, by partition. */
 export interface RemoteStore {
-  /** To asks. */
+  /** Subscribers to asks. */
   readonly owners: Subscribed
   readonly operators: Subscribed
   /** The largest reply that arrives, as with a message server. */
@@ -24,7 +24,7 @@ export const makeStore = (maximumBytes = Number.POSITIVE_INFINITY): RemoteStore 
   maximumBytes
 })
 
-/** How long an owner that goes has to answer what it was asked. */
+/** How long a leaving owner has to answer its open requests. */
 const farewellMillis = 1_000
 
 export const make = (store: RemoteStore): Remote["Service"] => {

@@ -1,18 +1,18 @@
 /**
- * External signals in memory, per partition. Shared by everything built from one `makeStore`. Needs no service.
+ * Keeps external signals in memory, per partition. Shared by everything built from one `makeStore`. Needs no service.
  */
 import { Effect, Layer, Stream } from "effect"
 import { partitionOf } from "../address.ts"
 import { type Signal, Signals } from "../ports/Signals.ts"
 
-/** Signals in one piece of a subscription. */
+/** Signals in one chunk of a subscription. */
 const batchSize = 64
 
 export interface SignalsStore {
   readonly partitions: number
-  /** All that were ever published; a signal's sequence is its place, from 1. */
+  /** All signals ever published; a signal's sequence is its place, from 1. */
   readonly lists: Array<Array<Signal>>
-  /** Up to which sequence each partition's are removed. */
+  /** The sequence up to which each partition's signals are removed. */
   readonly forgotten: Array<number>
   readonly ids: Set<string>
   /** Subscribers that wait for the next signal. */
@@ -75,5 +75,5 @@ const waitFor = (store: SignalsStore, partition: number, after: number): Effect.
 
 export const layerOf = (store: SignalsStore): Layer.Layer<Signals> => Layer.succeed(Signals, make(store))
 
-/** Signals of their own, gone with the process. */
+/** Signals of their own, lost with the process. */
 export const layer = (partitions: number): Layer.Layer<Signals> => Layer.suspend(() => layerOf(makeStore(partitions)))

@@ -1,5 +1,6 @@
 /**
- * The findings of a recovery about a partition whose log does not fit, and the means that every repair of it shares. Needs `Log`.
+ * Collects the findings of a recovery about a partition whose log does not fit, and the steps that its repairs share.
+ * Needs `Log`.
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
 import { decodeFrame, encodeClaim, type Head, hashOf, headAfter, identityOf } from "../frame.ts"
@@ -12,7 +13,7 @@ import { readClocks } from "../shell/readClocks.ts"
 /** The operation could not be done; the message says why. */
 export class RecoverFailed extends Data.TaggedError("RecoverFailed")<{ readonly message: string }> {}
 
-/** How many epochs `acceptLoss` skips, so that ids of lost frames are never derived again. */
+/** Epochs that `acceptLoss` skips, so that ids of lost frames are never derived again. */
 export const lostEpochs = 1_000
 
 /** The result of `acceptLoss`: what it found and did, or with `dryRun` would do. */
@@ -22,18 +23,20 @@ export interface LossReport {
   readonly fits: boolean
   /** Sentences for the operator. */
   readonly lines: ReadonlyArray<string>
-  /** The time whose decisions are gone, where some are; without an end up to when the log was last written. */
+  /** The time whose decisions are lost, if any; without an end until the log was last written. */
   readonly lost?: { readonly sinceMillis: number; readonly untilMillis: number | undefined } | undefined
 }
 
-/** A log once it is mended: its head, the end up to which its chain can be followed, and the time that is gone. */
+/** A log once it is mended: its head, the end up to which its chain can be followed, and the lost time. */
 export interface Mended {
   readonly head: Head
   readonly end: Head | undefined
   readonly lost: LossReport["lost"]
 }
 
-/** The findings about a partition whose log has lost something. Without `dryRun` it is mended; `lines` say what goes. */
+/**
+ * The findings about a partition whose log has lost something. Without `dryRun` it is mended; `lines` name the losses.
+ */
 export interface Findings {
   readonly partition: number
   readonly dryRun: boolean
@@ -48,10 +51,10 @@ export interface Findings {
   readonly lines: Array<string>
 }
 
-/** A time as sentences for operators have it. */
+/** A time as written in sentences for operators. */
 export const time = (millis: number): string => new Date(millis).toISOString()
 
-/** Follows a log's chain from `base` to its end and answers the head there; undefined when the chain is broken. */
+/** Follows a log's chain from `base` to its end and returns the head there; undefined when the chain is broken. */
 export const followChain = Effect.fnUntraced(function* (log: Log, state: LogState, base: Head) {
   let head: Head | undefined = base
   yield* Stream.runForEach(log.read(base.sequence + 1, state.lastSequence), (batch) =>
@@ -70,7 +73,7 @@ export const followChain = Effect.fnUntraced(function* (log: Log, state: LogStat
   return head
 })
 
-/** Appends a frame without facts behind a head; answers its hash. */
+/** Appends a frame without facts behind a head; returns its hash. */
 export const appendClaim = Effect.fnUntraced(function* (
   log: Log,
   head: Head,

@@ -1,7 +1,7 @@
 /**
- * What an operator can do about a partition that refuses to start (docs/architecture.md, rules 7 and 9): give up what
- * was lost, or accept the clock. Run it only while no process serves the deployment (the caller holds the placement's
- * lock). Needs `Journal`, `Checkpoints`, `Cursors`.
+ * Repairs a partition that refuses to start (docs/architecture.md, rules 7 and 9): an operator gives up the lost part,
+ * or accepts the clock. Run it only while no process serves the deployment (the caller holds the placement's lock).
+ * Needs `Journal`, `Checkpoints`, `Cursors`.
  */
 import { Clock, Effect } from "effect"
 import { decodeFrame, emptyHead, type Head, headAfter } from "../frame.ts"
@@ -31,14 +31,14 @@ import {
 import { keepFrames } from "./keptFrames.ts"
 
 export interface LossOptions {
-  /** Says what would go, and changes nothing. */
+  /** Reports the losses, and changes nothing. */
   readonly dryRun: boolean
   /** Names of the engine's reactors. */
   readonly reactors: ReadonlyArray<string>
 }
 
 /**
- * Opens a log to work on it. Refuses a log of another deployment: an operator may give up only this deployment's data.
+ * Opens a log for a repair. Refuses a log of another deployment: an operator may give up only this deployment's data.
  */
 const openOwn = Effect.fnUntraced(function* (partition: number) {
   const journal = yield* Journal
@@ -55,9 +55,10 @@ const openOwn = Effect.fnUntraced(function* (partition: number) {
 })
 
 /**
- * Gives up what the log has lost, so that the partition can start. The log decides where a checkpoint still fits it: later checkpoints
- * and cursors go back to it. Where none fits, frames that can be read stay: those behind a checkpoint that is older than the log are replayed over it
- * (`keptFrames.ts`), and otherwise the newest checkpoint becomes the state and the log goes on behind its end. A log without a frame goes on after the newest checkpoint.
+ * Gives up the part that the log has lost, so that the partition can start. The log decides where a checkpoint still
+ * fits it: later checkpoints and cursors go back to it. If none fits, readable frames stay: those behind a checkpoint
+ * that is older than the log are replayed over it (`keptFrames.ts`), and otherwise the newest checkpoint becomes the
+ * state and the log continues behind its end. A log without a frame continues after the newest checkpoint.
  */
 export const acceptLoss = Effect.fnUntraced(function* (partition: number, options: LossOptions) {
   const checkpoints = yield* Checkpoints
@@ -121,7 +122,7 @@ const lostAfter = (newest: CheckpointRecord | undefined): LossReport["lost"] => 
   untilMillis: undefined
 })
 
-/** The log decides: checkpoints after its end go. */
+/** Removes checkpoints after the end of the log, which decides. */
 const dropLater = Effect.fnUntraced(function* (
   { cursors, dryRun, fitting, lines, partition, records, state }: Findings,
   end: Head
@@ -141,7 +142,7 @@ const dropLater = Effect.fnUntraced(function* (
   return { head: end, end, lost: { sinceMillis: end.now, untilMillis: undefined } }
 })
 
-/** No checkpoint continues in the log: the newest one becomes the state. Answers the head. */
+/** Makes the newest checkpoint the state, because none continues in the log. Returns the head. */
 const restartFromCheckpoint = Effect.fnUntraced(function* ({
   dryRun,
   lines,
@@ -191,7 +192,10 @@ const moveCursors = Effect.fnUntraced(function* (
   }
 })
 
-/** Lets a partition go on with the clock as it is, although its last frame is from the future. Answers the last frame's time and the accepted one. */
+/**
+ * Makes a partition accept the clock as it is, although its last frame is from the future. Returns the last frame's
+ * time and the accepted one.
+ */
 export const acceptClock = Effect.fnUntraced(function* (partition: number) {
   const checkpoints = yield* Checkpoints
   const { log } = yield* openOwn(partition)

@@ -1,6 +1,6 @@
 /**
- * Operators' acts on a partition, which its owner carries out, wherever they are asked for. What is asked and what is answered cross processes as
- * JSON.
+ * Sends operators' acts on a partition to its owner, in whichever process an operator asks. Requests and answers cross
+ * processes as JSON.
  */
 import { Effect, Option } from "effect"
 import { EngineRefused } from "../errors.ts"
@@ -14,13 +14,16 @@ import { askHolder } from "../shell/remote/serveOperators.ts"
 import { inspectActor, inspectFrame, inspectPartition, lagOf } from "./inspect.ts"
 import { type RecoverAsked, recoverHere } from "./recoverHere.ts"
 
-/** What `cluster status` shows of a partition. */
+/** The status of a partition in `cluster status`. */
 export interface OwnerReport {
   readonly status: string
   readonly epoch: number
   /** The last frame of its log. */
   readonly sequence: number
-  /** Frames that the reactor furthest behind has still to read; undefined where the database does not say. Its stored cursor may stand further back. */
+  /**
+   * Frames that the slowest reactor has still to read; undefined if the database does not say. Its stored cursor may be
+   * further back.
+   */
   readonly lag: number | undefined
 }
 
@@ -48,7 +51,7 @@ export const builtInActs = (): Map<string, OperatorAct> =>
     ["inspect actor", (partition, address) => inspectActor(partition, address as Parameters<typeof inspectActor>[1])]
   ])
 
-/** Has an act carried out by the owner of a partition. */
+/** Asks the owner of a partition to carry out an act. */
 export const atOwner = Effect.fnUntraced(function* (
   context: EngineContext,
   id: number,

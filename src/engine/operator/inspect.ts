@@ -1,4 +1,4 @@
-/** What operators see of a partition and of an actor: state, sequence, checkpoint, timers and the last facts, as plain values. */
+/** Shows operators a partition or an actor: state, sequence, checkpoint, timers and the last facts, as plain values. */
 import { Effect, Option, Stream } from "effect"
 import type { ActorAddress } from "../address.ts"
 import type { ProbedActor } from "../core/drain/Probe.ts"
@@ -18,7 +18,7 @@ export const inspectedFrames = 500
 /** Facts shown. */
 export const inspectedFacts = 20
 
-/** A record as it stands in the log. */
+/** A record as the log holds it. */
 export interface InspectedRecord extends ActorAddress {
   readonly sequence: number
   readonly index: number
@@ -31,7 +31,9 @@ export interface InspectedRecord extends ActorAddress {
 
 /** A reactor's stored cursor, with how far the reactor itself is. */
 export interface InspectedCursor extends Cursor {
-  /** Frames that the reactor has still to read: fewer than those behind the stored cursor where some hold nothing for it. */
+  /**
+   * Frames that the reactor has still to read: fewer than those behind the stored cursor if some hold nothing for it.
+   */
   readonly lag: number
 }
 
@@ -47,7 +49,7 @@ export interface PartitionInspection {
   readonly actorsInMemory: number
   readonly changedSinceCheckpoint: number
   readonly timersInMemory: number
-  /** Organizations out of service because something stored of them cannot be read (docs/architecture.md, rule 17). */
+  /** Organizations out of service because some of their stored data cannot be read (docs/architecture.md, rule 17). */
   readonly quarantined: ReadonlyArray<{ readonly organization: string; readonly reason: string }>
   readonly lastRecords: ReadonlyArray<InspectedRecord>
 }
@@ -78,11 +80,14 @@ export interface InspectedFrame {
 
 const lookup = <A, E>(effect: Effect.Effect<A, E>) => deadline(effect, lookupDeadlineMillis, () => "late" as const)
 
-/** Frames that a reactor has still to read. Its stored cursor stays behind frames that hold nothing for it, which it has read. */
+/**
+ * Frames that a reactor has still to read. Its stored cursor stays behind frames that hold nothing for it, which it has
+ * read.
+ */
 export const lagOf = ({ core, feed }: Partition, reactor: string, stored: number): number =>
   Math.max(0, core.head.sequence - Math.max(stored, feed.readBy(reactor)))
 
-/** Never fails: what cannot be read is left out. */
+/** Never fails: unreadable parts are left out. */
 export const summarizePartition = Effect.fnUntraced(function* (
   partition: Partition
 ): Effect.fn.Return<PartitionSummary> {
@@ -108,14 +113,14 @@ export const summarizePartition = Effect.fnUntraced(function* (
   }
 })
 
-/** Never fails: what cannot be read is left out. */
+/** Never fails: unreadable parts are left out. */
 export const inspectPartition = Effect.fnUntraced(function* (
   partition: Partition
 ): Effect.fn.Return<PartitionInspection> {
   return { ...(yield* summarizePartition(partition)), lastRecords: yield* lastRecords(partition, () => true) }
 })
 
-/** A frame; undefined where the log has none of this sequence, not any more, or does not answer. */
+/** A frame; undefined if the log has none of this sequence, or no longer, or does not answer. */
 export const inspectFrame = Effect.fnUntraced(function* (
   partition: Partition,
   sequence: number
@@ -140,7 +145,7 @@ export const inspectFrame = Effect.fnUntraced(function* (
   return found._tag === "Success" ? found.value : undefined
 })
 
-/** Never fails: what cannot be read is left out. */
+/** Never fails: unreadable parts are left out. */
 export const inspectActor = Effect.fnUntraced(function* (
   partition: Partition,
   address: ActorAddress

@@ -1,7 +1,8 @@
 /**
- * Recovery without a checkpoint that continues in the log: no frame that can be read goes (docs/architecture.md, rule 9). A checkpoint that is older than the
- * log's beginning, such as one of a restored backup, gets the log's frames replayed over it. A checkpoint that the log does not reach, or contradicts, stays the
- * state, and the log goes on behind its own end, so that reactors still find what they have not seen.
+ * Recovers a partition without a checkpoint that continues in the log, and keeps every readable frame
+ * (docs/architecture.md, rule 9). A checkpoint that is older than the log's beginning, such as one of a restored
+ * backup, gets the log's frames replayed over it. A checkpoint that the log does not reach, or contradicts, stays the
+ * state, and the log continues behind its own end, so that reactors still find the records that they have not seen.
  */
 import { Effect } from "effect"
 import { decodeFrame, emptyHead, type Head, hashOf } from "../frame.ts"
@@ -10,13 +11,13 @@ import type { LogState, StoredFrame } from "../ports/Journal.ts"
 import { headOf } from "../shell/partition/recover.ts"
 import { appendClaim, type Findings, followChain, lostEpochs, type Mended, RecoverFailed, time } from "./Findings.ts"
 
-/** The most frames that stand for lost ones. */
+/** The most empty frames in place of lost ones. */
 const maximumFillers = 1_000_000
 
 const minutes = (fromMillis: number, toMillis: number): string =>
   `${Math.max(0.1, Math.round((toMillis - fromMillis) / 6_000) / 10)} minutes`
 
-/** The head before a log's first frame, as that frame tells it; undefined where it cannot be read. */
+/** The head before a log's first frame, derived from that frame; undefined if it cannot be read. */
 export const headBefore = (first: StoredFrame): Head | undefined => {
   try {
     const { epoch, now, number, previousHash, signalSequence } = decodeFrame(first.bytes)
@@ -26,7 +27,7 @@ export const headBefore = (first: StoredFrame): Head | undefined => {
   }
 }
 
-/** Mends a log of which frames are there. */
+/** Mends a log that has frames. */
 export const keepFrames = Effect.fnUntraced(function* (found: Findings) {
   const { log, records, state } = found
   const [newest] = records
@@ -38,7 +39,10 @@ export const keepFrames = Effect.fnUntraced(function* (found: Findings) {
     : goOnBehind(found, end)
 })
 
-/** The checkpoint is older than the log's beginning: its states become those before the first frame, and a start replays all frames over them. */
+/**
+ * Replays the log over a checkpoint that is older than its beginning: the checkpoint's states become those before the
+ * first frame, and a start replays all frames over them.
+ */
 const replayOver = Effect.fnUntraced(function* (
   { dryRun, lines, partition, records, state }: Findings,
   before: Head,
@@ -56,7 +60,7 @@ const replayOver = Effect.fnUntraced(function* (
   return mended
 })
 
-/** Nothing of the checkpoint continues in the log: it stays the state, and the log goes on behind its end. */
+/** Keeps the checkpoint as the state, although it does not continue in the log; the log continues behind its end. */
 const goOnBehind = Effect.fnUntraced(function* (
   { dryRun, lines, log, partition, records, state }: Findings,
   end: Head | undefined
@@ -85,12 +89,12 @@ const goOnBehind = Effect.fnUntraced(function* (
     yield* checkpoints.save({ record: { ...head, partition }, previous, rows: [] })
     previous = head.sequence
   }
-  // Checkpoints that do not fit the log go: two newer checkpoints have all of its states.
+  // Removes checkpoints that do not fit the log: two newer checkpoints have all of their states.
   yield* checkpoints.prune(partition)
   return { head: heads[1], end: end === undefined ? undefined : heads[1], lost } satisfies Mended
 })
 
-/** Appends empty frames up to a place; answers the heads of the last two. */
+/** Appends empty frames up to a place; returns the heads of the last two. */
 const fill = Effect.fnUntraced(function* (log: Findings["log"], state: LogState, base: Head, last: number) {
   const stored = yield* log.frameAt(state.lastSequence)
   if (stored === undefined)

@@ -1,6 +1,6 @@
 /**
- * What an operator can do about messages that the outbox has parked (docs/outbox.md). They are listed by the organization that receives them, and each
- * partition that sends to it has some of its own, in its own order.
+ * Manages messages that the outbox has parked (docs/outbox.md), for an operator. They are listed by the organization
+ * that receives them, and each partition that sends to it has some of its own, in its own order.
  */
 import { Effect } from "effect"
 import { describe } from "../describe.ts"
@@ -16,7 +16,7 @@ type AnyEngine = Engine["Service"]
 
 const partitionsOf = ({ partitions }: AnyEngine) => Array.from({ length: partitions }, (_, partition) => partition)
 
-/** The error where what should be recorded beside an act could not be. */
+/** Fails because the record of an act could not be written. */
 export const unrecorded = (error: unknown): Effect.Effect<never, CursorsUnavailable> =>
   Effect.fail(
     error instanceof CursorsUnavailable
@@ -51,7 +51,7 @@ export const listParkedMessages = Effect.fnUntraced(function* (
   }
 })
 
-/** The first messages that are parked for a receiver, those of one partition after those of another. */
+/** The first parked messages of a receiver, partition by partition. */
 export const showParkedMessages = (
   engine: AnyEngine,
   receiver: string,
@@ -64,7 +64,7 @@ export const showParkedMessages = (
     (found) => found.flat().slice(0, limit)
   )
 
-/** How many messages are parked for a receiver. */
+/** The number of parked messages of a receiver. */
 export const countParkedMessages = (engine: AnyEngine, receiver: string): Effect.Effect<number, CursorsUnavailable> =>
   Effect.map(
     Effect.forEach(partitionsOf(engine), (partition) =>
@@ -73,7 +73,7 @@ export const countParkedMessages = (engine: AnyEngine, receiver: string): Effect
     (counts) => counts.reduce((sum, count) => sum + count, 0)
   )
 
-/** Sends a receiver's parked messages again, of each partition in order until one fails. */
+/** Sends a receiver's parked messages again, in order for each partition, until one fails. */
 export const retryParkedMessages = Effect.fnUntraced(function* (
   engine: AnyEngine,
   receiver: string,
@@ -98,7 +98,10 @@ export const retryParkedMessages = Effect.fnUntraced(function* (
   return { retried, left, ...(error === undefined ? {} : { error }) }
 })
 
-/** Gives up the first message that is parked for a receiver. Those behind it go by themselves then. False where nothing was taken away. */
+/**
+ * Gives up the first parked message of a receiver. The messages behind it are then sent automatically. False if nothing
+ * was removed.
+ */
 export const dismissParkedMessage = Effect.fnUntraced(function* (
   engine: AnyEngine,
   receiver: string,

@@ -1,6 +1,6 @@
 /**
- * What an operator can do about records that a reactor has parked (docs/architecture.md, rule 11): see whose they are
- * and why, try them again in order, or dismiss the first. A record of the act can be written in its transaction.
+ * Manages records that a reactor has parked (docs/architecture.md, rule 11), for an operator: lists them with their
+ * errors, tries them again in order, or dismisses the first. A record of the act can be written in its transaction.
  */
 import { Cause, Effect } from "effect"
 import { describe } from "../describe.ts"
@@ -27,7 +27,7 @@ type AnyEngine = Engine["Service"]
 /** Parked records that one transaction takes. */
 const batchRecords = 100
 
-/** Records of one organization, as a list of organizations shows them. */
+/** The parked records of one organization, in a list of organizations. */
 export interface ParkedEntry {
   readonly partition: number
   readonly reactor: string
@@ -45,34 +45,34 @@ export interface ParkedList {
   readonly hasMore: boolean
 }
 
-/** What trying parked records again has come to. See {@link Parked.retry}. */
+/** The result of trying parked records again. See {@link Parked.retry}. */
 export interface RetriedParked {
   readonly retried: number
   /** Records still parked: the first of them failed again, or the limit was reached. */
   readonly left: number
-  /** Why the first that is left failed again; undefined when nothing has. */
+  /** Why the first remaining record failed again; undefined if none did. */
   readonly error?: string
 }
 
-/** An effect that runs in an act's transaction, with the records that the act takes off. */
+/** An effect that runs in an act's transaction, with the records that the act removes. */
 type Alongside = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, unknown>
 const nothing: Alongside = () => Effect.void
 
-/** How many parked records are tried again. See {@link Parked.retry}. */
+/** The number of parked records to try again. See {@link Parked.retry}. */
 export interface RetryOptions {
-  /** Takes no more records than this, in whole batches; default: all of them. */
+  /** Tries no more records than this, in whole batches; default: all of them. */
   readonly limit?: number
   readonly alongside?: Alongside
 }
 
-/** Which record is given up. See {@link Parked.dismiss}. */
+/** The record to give up. See {@link Parked.dismiss}. */
 export interface DismissOptions {
-  /** The record that is meant. Where another one is the first by now, nothing is done. */
+  /** The expected record. If another one is the first by now, nothing is done. */
   readonly record?: { readonly sequence: number; readonly index: number } | undefined
   readonly alongside?: Alongside
 }
 
-/** The reactor that is meant: where an engine has but one, it need not be named. */
+/** Finds the named reactor: if an engine has only one, the name is optional. */
 export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
   const reactors = internals(engine).context.reactors.map((reactor) => reactor.name)
   const names = [...reactors, outboxName, signalsName]
@@ -127,7 +127,7 @@ export const showParkedRecords = (
     ? showParkedMessages(engine, organization, limit)
     : internals(engine).context.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
 
-/** How many records of an organization are parked at a reactor. */
+/** The number of an organization's parked records at a reactor. */
 export const countParkedRecords = (
   engine: AnyEngine,
   reactor: string,
@@ -137,7 +137,10 @@ export const countParkedRecords = (
     ? countParkedMessages(engine, organization)
     : internals(engine).context.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
 
-/** Tries an organization's parked records again, one transaction each batch, until none is left, one fails or the limit is reached. */
+/**
+ * Tries an organization's parked records again, one transaction each batch, until none is left, one fails or the limit
+ * is reached.
+ */
 export const retryParked = Effect.fnUntraced(function* (
   engine: AnyEngine,
   partitionId: number,
@@ -150,7 +153,7 @@ export const retryParked = Effect.fnUntraced(function* (
   const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
   let retried = 0
   let error: string | undefined
-  /** Tries the records; answers why they failed again, with nothing done, or undefined. */
+  /** Tries the records; returns why they failed again, with nothing done, or undefined. */
   const attempt = Effect.fnUntraced(function* (records: ReadonlyArray<ParkedRecord>) {
     const decoded = yield* Effect.result(
       Effect.try({ try: () => records.map(({ record }) => decodeRecord(registry, record)), catch: describe })
@@ -177,7 +180,7 @@ export const retryParked = Effect.fnUntraced(function* (
     )
     if (records.length === 0) break
     error = yield* attempt(records)
-    // One of them is broken: let those before it go.
+    // One of them is broken: remove those before it.
     if (error === undefined || records.length === 1) continue
     error = undefined
     for (const record of records) {
@@ -190,7 +193,10 @@ export const retryParked = Effect.fnUntraced(function* (
   return { retried, left, ...(error === undefined ? {} : { error }) }
 })
 
-/** Takes an organization's first parked record away without its effects; the later ones can be retried then. False where nothing was taken. */
+/**
+ * Removes an organization's first parked record without its effects; then the later ones can be retried. False if
+ * nothing was removed.
+ */
 export const dismissParked = Effect.fnUntraced(function* (
   engine: AnyEngine,
   partitionId: number,
@@ -212,7 +218,7 @@ export const dismissParked = Effect.fnUntraced(function* (
   return true
 })
 
-/** Gives up all that is parked of an organization, which is deleted, at every reactor and among its signals. */
+/** Gives up all parked records of a deleted organization, at every reactor and among its signals. */
 export const eraseParked = Effect.fnUntraced(function* (
   engine: AnyEngine,
   organization: string
@@ -230,7 +236,7 @@ export const eraseParked = Effect.fnUntraced(function* (
 const notHere = (partitionId: number, reactorName: string) =>
   Effect.fail(new EngineRefused({ message: `no reactor ${reactorName} runs for partition ${partitionId} here` }))
 
-/** The partition, which has this reactor or takes signals in. */
+/** The partition, which must have this reactor or receive signals. */
 const partitionAt = (engine: AnyEngine, partitionId: number, reactorName: string) => {
   const { context, partitions } = internals(engine)
   const partition = partitions.get(partitionId)

@@ -1,4 +1,7 @@
-/** What an operator can do about signals that are parked (docs/architecture.md, "External signals"): have them decided again, or give up the first. */
+/**
+ * Manages parked signals (docs/architecture.md, "External signals"), for an operator: decides them again, or gives up
+ * the first.
+ */
 import { Effect } from "effect"
 import { describe } from "../describe.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
@@ -13,13 +16,16 @@ import type { RetriedParked, RetryOptions } from "./parkedRecords.ts"
 
 type AnyEngine = Engine["Service"]
 
-/** Whether no start can read the signal again, which would be decided twice then. */
+/** Whether no start can read the signal again; otherwise it would be decided twice. */
 export const isPassed = ({ core }: Partition, { sequence }: ParkedRecord): boolean =>
   core.head.signalSequence >= sequence
 
 export const notPassed = "its partition has not come past it yet: try again in a minute"
 
-/** Has an organization's parked signals decided, one after the other, until one fails again. One that is decided twice, because taking it off failed, counts as its rule says. */
+/**
+ * Decides an organization's parked signals again, one after the other, until one fails. If removing a decided one
+ * fails, it is decided twice, and its rule says what that means.
+ */
 export const retryParkedSignals = Effect.fnUntraced(function* (
   engine: AnyEngine,
   organization: string,

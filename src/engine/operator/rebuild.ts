@@ -1,6 +1,7 @@
 /**
- * Lets a reactor begin anew with what the log has (docs/reactors.md, "Waiting, and building anew"): in one transaction what it has written is cleared, its
- * parked records are dropped and its cursors go back, on all partitions. What the reactor does meanwhile waits.
+ * Restarts a reactor with the content of the log (docs/reactors.md, "Waiting, and building anew"): one transaction
+ * clears its tables, drops its parked records and moves its cursors back, on all partitions. The reactor's work waits
+ * meanwhile.
  */
 import { Effect } from "effect"
 import { type Engine, EngineRefused } from "../Engine.ts"
@@ -12,30 +13,32 @@ import type { Partition } from "../shell/partition/Partition.ts"
 import { showParked } from "../shell/reactors/parkRecords.ts"
 import { hashAt } from "../shell/witnesses.ts"
 
-/** Organizations, and records of one, whose parked records are dropped at once. */
+/** Organizations, and records of one, whose parked records are dropped together. */
 const parkedPage = 100
 const parkedBatch = 1_000
 
-/** Which reactor begins anew, and how what it has written is removed. See {@link Reactors.rebuild}. */
+/** The reactor to restart, and the effect that clears its tables. See {@link Reactors.rebuild}. */
 export interface RebuildOptions<E = never, R = never> {
   /** The reactor's name. */
   readonly reactor: string
-  /** Removes what the reactor has written. Part of the transaction that sends it back: `SqlClient` statements join it. */
+  /**
+   * Clears the reactor's tables. Part of the transaction that moves its cursors back: `SqlClient` statements join it.
+   */
   readonly clear: Effect.Effect<void, E, R>
   /**
-   * "beginning", the default, refuses where a log was purged, since what it held would be missing afterwards. "what is kept" begins with the
-   * oldest frame that each log has.
+   * "beginning", the default, refuses if a log was purged, since the purged records would be missing afterwards. "what
+   * is kept" begins with the oldest frame that each log has.
    */
   readonly from?: "beginning" | "what is kept"
 }
 
-/** What the reactor has before it now. See {@link Reactors.rebuild}. */
+/** The work that the reactor has ahead. See {@link Reactors.rebuild}. */
 export interface Rebuilt {
   /** Frames, over all partitions. */
   readonly frames: number
 }
 
-/** Sends a reactor back. Answers when that is stored; the reactor then works through the log. */
+/** Moves a reactor back. Completes when that is stored; the reactor then works through the log. */
 export const rebuildReactor = Effect.fnUntraced(function* <E, R>(
   engine: Engine["Service"],
   options: RebuildOptions<E, R>
@@ -109,7 +112,7 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
   return { frames }
 })
 
-/** Where a reactor begins that has seen nothing. */
+/** The place where a new reactor begins. */
 const beginningOf = Effect.fnUntraced(function* (
   { id, log }: Partition,
   from: "beginning" | "what is kept"
@@ -130,7 +133,7 @@ const beginningOf = Effect.fnUntraced(function* (
   return { sequence: firstSequence - 1, hash }
 })
 
-/** Drops the records that are parked: the reactor meets them again. */
+/** Drops the parked records: the reactor meets them again. */
 const dropParked = Effect.fnUntraced(function* ({ id, context: { cursors } }: Partition, reactor: string) {
   while (true) {
     const organizations = yield* cursors.parkedOrganizations(id, reactor, { limit: parkedPage })

@@ -1,6 +1,7 @@
 /**
- * Recovers a partition in the process that has it (`recover.ts` does it where none runs). What belongs to its log is given up between two lives, while the
- * partition has stopped and its process holds its place, so that nobody claims it meanwhile.
+ * Recovers a partition in the process that has it (`recover.ts` does it while no process runs). Parts of its log are
+ * given up between two lives, while the partition has stopped and its process keeps its place, so that no other process
+ * claims it meanwhile.
  */
 import { Effect } from "effect"
 import { describe } from "../describe.ts"
@@ -13,18 +14,18 @@ import { logsElsewhere } from "../shell/partition/ownLogs.ts"
 import type { Partition } from "../shell/partition/Partition.ts"
 import { acceptClock, acceptLoss } from "./acceptLoss.ts"
 
-/** What an operator allows. */
+/** The losses that an operator allows. */
 export interface RecoverAsked {
   readonly acceptLoss: boolean
   readonly acceptClock: boolean
 }
 
-/** What was found and done. */
+/** The findings, and the repairs that were done. */
 export interface Recovered {
   readonly partition: number
   /** Nothing was to be given up. */
   readonly fits: boolean
-  /** Something could be given up, and was not. */
+  /** Something could be given up, but was not. */
   readonly changeable: boolean
   /** Sentences for the operator. */
   readonly lines: ReadonlyArray<string>
@@ -34,7 +35,7 @@ const date = (millis: number): string => new Date(millis).toISOString()
 
 const notNow = (message: string) => new EngineRefused({ message })
 
-/** Says what keeps a partition from serving, and lets it go on where that is allowed. */
+/** Reports why a partition does not serve, and resumes it if that is allowed. */
 export const recoverHere = Effect.fnUntraced(function* (
   partition: Partition,
   asked: RecoverAsked
@@ -65,7 +66,7 @@ export const recoverHere = Effect.fnUntraced(function* (
     lines.push(`The clock is accepted: the last frame is of ${date(lastFrame)}, it is now ${date(accepted)}.`)
     return { partition: id, fits: true, changeable: false, lines }
   }
-  // Where NATS has none of the logs, this may be another server than before.
+  // If NATS has none of the logs, this may be the wrong server.
   const { config, deployment } = partition.context
   const logs = yield* Effect.mapError(journal.survey(config.partitions), ({ message }) => notNow(message))
   const elsewhere = yield* logsElsewhere(partition.context, logs, deployment, config.partitions)

@@ -1,20 +1,20 @@
 /**
- * The port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and idle
- * actors can leave memory (docs/architecture.md, rules 9 and 10). A checkpoint holds only what the log up to it has
- * decided. Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
+ * Defines the port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and
+ * idle actors can leave memory (docs/architecture.md, rules 9 and 10). A checkpoint holds only decisions of the log up
+ * to it. Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"
 import type { ActorAddress } from "../address.ts"
 import type { Sequence } from "./Journal.ts"
 
-/** A place in a partition's log, with the proof of what stands there. */
+/** A place in a partition's log, with the hash of its frame as proof. */
 export interface LogPosition {
   readonly sequence: Sequence
   /** sha256 of the stored bytes of the frame at `sequence`, 64 hexadecimal digits; `emptyLogHash` at sequence 0. */
   readonly hash: string
 }
 
-/** The hash that stands before the first frame of a log. */
+/** The hash before the first frame of a log. */
 export const emptyLogHash = "0".repeat(64)
 
 /** A completed checkpoint: all actor rows up to `sequence` are there. */
@@ -34,13 +34,16 @@ export interface ActorRow extends ActorAddress {
   readonly sequence: Sequence
   /** The version of the actor's definition that encoded `state`. */
   readonly version: number
-  /** JSON, at most `maximumStateBytes` and `stateSlackBytes` as UTF-8; null when the actor is again as if it had never been used. */
+  /**
+   * JSON, at most `maximumStateBytes` and `stateSlackBytes` as UTF-8; null when the actor is again as if it had never
+   * been used.
+   */
   readonly state: string | null
   /** When the actor wants to be woken, milliseconds since the Unix epoch, or null. An indexed column. */
   readonly wakeAt: number | null
   /**
-   * From when on the row means nothing any more and may go, milliseconds since the Unix epoch, or null. An indexed column. The rows of one actor
-   * all have such a time, or none has.
+   * When the row stops counting and may be removed, milliseconds since the Unix epoch, or null. An indexed column. The
+   * rows of one actor all have such a time, or none has.
    */
   readonly expiresAt: number | null
 }
@@ -55,20 +58,26 @@ export interface ExpiryRow extends ActorAddress {
   readonly expiresAt: number
 }
 
-/** Which keys `Checkpoints.keys` lists. */
+/** The keys that `Checkpoints.keys` lists. */
 export interface KeysRequest extends Omit<ActorAddress, "key"> {
   readonly through: Sequence
   readonly after: string | undefined
   readonly limit: number
 }
 
-/** The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is safe. */
+/**
+ * The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is
+ * safe.
+ */
 export class CheckpointsUnavailable extends Data.TaggedError("CheckpointsUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** The newest checkpoint is not the expected one: a replaced owner wrote one, or an operator has run a recovery. Nothing was written. */
+/**
+ * The newest checkpoint is not the expected one: a replaced owner wrote one, or an operator has run a recovery. Nothing
+ * was written.
+ */
 export class CheckpointConflict extends Data.TaggedError("CheckpointConflict")<{
   readonly partition: number
   readonly expected: Sequence
@@ -76,12 +85,15 @@ export class CheckpointConflict extends Data.TaggedError("CheckpointConflict")<{
   readonly found: Sequence
 }> {}
 
-/** What `save` writes. */
+/** The input of `save`. */
 export interface CheckpointWrite {
   readonly record: CheckpointRecord
   /** The sequence of the newest checkpoint so far, 0 for none: a compare-and-set. */
   readonly previous: Sequence
-  /** The actors that changed since `previous`, all with `record.sequence`. Read once, in bounded pieces; encoding happens while reading. */
+  /**
+   * The actors that changed since `previous`, all with `record.sequence`. Read once, in bounded pieces; encoding
+   * happens while reading.
+   */
   readonly rows: Iterable<ActorRow>
 }
 
@@ -89,18 +101,18 @@ export interface CheckpointWrite {
 export interface Deployment {
   /** Made once, together with the database, and written into every log of the deployment. */
   readonly id: string
-  /** Where this is stored, for people: `the database sluice at 10.0.0.5:5432`. */
+  /** The place of this store, for people: `the database sluice at 10.0.0.5:5432`. */
   readonly home: string
 }
 
-/** What `prune` and `discardAbove` removed. */
+/** The rows that `prune` and `discardAbove` removed. */
 export interface RemovedRows {
   readonly rows: number
   readonly checkpoints: number
 }
 
 /**
- * The port that keeps snapshots of actors, from which a start goes on. Implemented in memory and on PostgreSQL.
+ * The port that keeps snapshots of actors, from which a start continues. Implemented in memory and on PostgreSQL.
  *
  * @example
  * ```ts
@@ -115,11 +127,15 @@ export class Checkpoints extends Context.Service<
   Checkpoints,
   {
     /**
-     * Fixes the deployment's number of partitions at the first call; later calls change nothing. Answers the number that is in force.
+     * Fixes the deployment's number of partitions at the first call; later calls change nothing. Returns the number in
+     * force.
      */
     readonly fixPartitions: (count: number) => Effect.Effect<number, CheckpointsUnavailable>
 
-    /** The deployment whose checkpoints these are; undefined until its number of partitions is fixed. It never changes afterwards. */
+    /**
+     * The deployment whose checkpoints these are; undefined until its number of partitions is fixed. It never changes
+     * afterwards.
+     */
     readonly deployment: Effect.Effect<Deployment | undefined, CheckpointsUnavailable>
 
     /** The partition's completed checkpoints, newest first. At most three (two kept, one being superseded). */
@@ -134,8 +150,8 @@ export class Checkpoints extends Context.Service<
     readonly save: (write: CheckpointWrite) => Effect.Effect<void, CheckpointsUnavailable | CheckpointConflict>
 
     /**
-     * For each address its newest row with a sequence of at most `through`; addresses without one, or whose newest row has a null state, are
-     * left out. In any order. At most `maximumLoadBatch` addresses a call.
+     * For each address its newest row with a sequence of at most `through`; addresses without one, or whose newest row
+     * has a null state, are left out. In any order. At most `maximumLoadBatch` addresses a call.
      */
     readonly load: (
       partition: number,
@@ -144,8 +160,9 @@ export class Checkpoints extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ActorRow>, CheckpointsUnavailable>
 
     /**
-     * The keys of a kind in an organization, those behind `after`, in the order of their UTF-8 bytes; at most `limit`, which is at most
-     * `maximumKeysPage`. An actor counts by its newest row with a sequence of at most `through`, and not at all when that has a null state.
+     * The keys of a kind in an organization, those behind `after`, in the order of their UTF-8 bytes; at most `limit`,
+     * which is at most `maximumKeysPage`. An actor counts by its newest row with a sequence of at most `through`, and
+     * not at all when that has a null state.
      */
     readonly keys: (
       partition: number,
@@ -153,9 +170,9 @@ export class Checkpoints extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<string>, CheckpointsUnavailable>
 
     /**
-     * The earliest timers in the order (wakeAt, address), counting for each actor only its newest row with a sequence of at most `through`.
-     * `after` leaves out that timer and all before it in the order. `limit` is at most `maximumTimerPage`.
-     * The engine sorts a page again by `compareAddresses`, so a store may order names by bytes.
+     * The earliest timers in the order (wakeAt, address), counting for each actor only its newest row with a sequence
+     * of at most `through`. `after` leaves out that timer and all before it in the order. `limit` is at most
+     * `maximumTimerPage`. The engine sorts a page again by `compareAddresses`, so a store may order names by bytes.
      */
     readonly timers: (
       partition: number,
@@ -163,8 +180,8 @@ export class Checkpoints extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<TimerRow>, CheckpointsUnavailable>
 
     /**
-     * The rows with an `expiresAt` in the order (expiresAt, address), those behind `after` in it; at most `limit`. Superseded rows may be among
-     * them, and a store may order names by bytes.
+     * The rows with an `expiresAt` in the order (expiresAt, address), those behind `after`; at most `limit`. Superseded
+     * rows may be among them, and a store may order names by bytes.
      */
     readonly expiring: (
       partition: number,
@@ -172,10 +189,10 @@ export class Checkpoints extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ExpiryRow>, CheckpointsUnavailable>
 
     /**
-     * Drops what the second-newest checkpoint covers: checkpoint records older than it, and every actor row that has a newer row
-     * of the same actor with a sequence at or below the second-newest's; of rows with a null state also the newest itself, if it is
-     * at or below it. Of the kinds in `stateless`, which keep no rows, all rows at or below it go. Nothing while there are fewer than two
-     * checkpoints. Rows that expire stay until then.
+     * Drops what the second-newest checkpoint covers: checkpoint records older than it, and every actor row that has a
+     * newer row of the same actor with a sequence at or below the second-newest's; of rows with a null state also the
+     * newest itself, if it is at or below it. All rows at or below it of the kinds in `stateless`, which keep no rows,
+     * are dropped too. Does nothing while there are fewer than two checkpoints. Rows that expire stay until then.
      */
     readonly prune: (
       partition: number,
@@ -183,12 +200,15 @@ export class Checkpoints extends Context.Service<
     ) => Effect.Effect<RemovedRows, CheckpointsUnavailable>
 
     /**
-     * Removes rows whose `expiresAt` is at or before `now`, the earliest first and at most `limit`; answers how many. Whatever is removed, no
-     * reader misses it: who reads at `now` or later takes such a row for none.
+     * Removes rows whose `expiresAt` is at or before `now`, the earliest first and at most `limit`; returns how many.
+     * No reader misses them: a reader at `now` or later ignores such rows.
      */
     readonly expire: (partition: number, now: number, limit: number) => Effect.Effect<number, CheckpointsUnavailable>
 
-    /** Removes checkpoints and rows above `sequence`, in one transaction. Only for an operator's `recover --accept-loss`. */
+    /**
+     * Removes checkpoints and rows above `sequence`, in one transaction. Only for an operator's `recover
+     * --accept-loss`.
+     */
     readonly discardAbove: (partition: number, sequence: Sequence) => Effect.Effect<RemovedRows, CheckpointsUnavailable>
   }
 >()("sluice/engine/Checkpoints") {}

@@ -1,12 +1,12 @@
 /**
- * The port of reactors: durable cursors, the transaction that holds what a batch does in SQL together with the step of
- * its cursor, and the records that were parked (docs/architecture.md, rule 11). Implementations: `CursorsMemory.ts` here,
+ * Defines the port of reactors: durable cursors, the transaction that holds the SQL effects of a batch together with
+ * the move of its cursor, and parked records (docs/architecture.md, rule 11). Implementations: `CursorsMemory.ts` here,
  * PostgreSQL (over `SqlClient` of `effect/sql`) under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"
 import type { LogPosition } from "./Checkpoints.ts"
 
-/** How far a reactor has come: it has dealt with every frame up to `sequence`. */
+/** The progress of a reactor: it has processed every frame up to `sequence`. */
 export interface Cursor extends LogPosition {
   readonly partition: number
   readonly reactor: string
@@ -16,18 +16,21 @@ export interface Cursor extends LogPosition {
 export interface CursorMove {
   readonly partition: number
   readonly reactor: string
-  /** Where the cursor must be now. A cursor that was never moved is at sequence 0 with `emptyLogHash`. */
+  /** The place where the cursor must be now. A cursor that was never moved is at sequence 0 with `emptyLogHash`. */
   readonly from: LogPosition
   readonly to: LogPosition
 }
 
-/** The store cannot be reached, or rolled the transaction back (connection, deadlock, serialization). Nothing was done; try again. */
+/**
+ * The store cannot be reached, or rolled the transaction back (connection, deadlock, serialization). Nothing was done;
+ * try again.
+ */
 export class CursorsUnavailable extends Data.TaggedError("CursorsUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** The cursor is not where the caller believed: somebody else moved it. The whole transaction was rolled back. */
+/** The cursor is not at the expected place: another process moved it. The whole transaction was rolled back. */
 export class CursorMoved extends Data.TaggedError("CursorMoved")<{
   readonly partition: number
   readonly reactor: string
@@ -35,7 +38,10 @@ export class CursorMoved extends Data.TaggedError("CursorMoved")<{
   readonly found: LogPosition
 }> {}
 
-/** A record that a reactor could not process, or a later record of the same organization, which waits behind it. See {@link Parked.show}. */
+/**
+ * A record that a reactor could not process, or a later record of the same organization, which waits behind it. See
+ * {@link Parked.show}.
+ */
 export interface ParkedRecord {
   readonly partition: number
   readonly reactor: string
@@ -45,19 +51,18 @@ export interface ParkedRecord {
   readonly index: number
   /** The record as JSON, so that it can be worked on after the log was purged. */
   readonly record: string
-  /** Why: the error's text, without secrets; for a record that only stands behind another, `behind <sequence>/<index>`. */
+  /** The error's text, without secrets; for a record that only waits behind another, `behind <sequence>/<index>`. */
   readonly error: string
 }
 
-/** How many records of an organization are parked at a reactor. */
+/** The number of an organization's parked records at a reactor. */
 export interface ParkedOrganization {
   readonly organization: string
   readonly count: number
 }
 
 /**
- * The service inside a transaction. It registers what should happen in memory once the transaction is committed (wake a
- * dispatcher, count).
+ * The service inside a transaction. It registers actions in memory for after the commit (wake a dispatcher, count).
  *
  * @example
  * ```ts
@@ -77,16 +82,16 @@ export class ReactorTransaction extends Context.Service<
      */
     readonly onCommit: (action: () => void) => void
     /**
-     * The cursor move that this transaction makes. When it begins where the last one ended, nobody else can have
-     * committed in between, so what was known then still holds. Undefined inside an `attempt` and while parked records
-     * are retried: those move no cursor.
+     * The cursor move that this transaction makes. When it begins where the last one ended, no other transaction can
+     * have committed in between, so earlier knowledge still holds. Undefined inside an `attempt` and while parked
+     * records are retried: those move no cursor.
      */
     readonly move?: CursorMove | undefined
   }
 >()("sluice/engine/ReactorTransaction") {}
 
 /**
- * The port that keeps how far each reactor is, and runs its transactions. Implemented in memory and on PostgreSQL.
+ * The port that keeps the progress of each reactor, and runs its transactions. Implemented in memory and on PostgreSQL.
  *
  * @example
  * ```ts
@@ -107,14 +112,15 @@ export class Cursors extends Context.Service<
     readonly read: (partition: number, reactor: string) => Effect.Effect<Cursor, CursorsUnavailable>
 
     /**
-     * Runs `effects` and the move in one transaction: both happen or neither. On PostgreSQL `effects` use `SqlClient`, whose statements
-     * join the transaction.
+     * Runs `effects` and the move in one transaction: both happen or neither. On PostgreSQL `effects` use `SqlClient`,
+     * whose statements join the transaction.
      *
-     * - The cursor is not at `move.from` (looked at in the transaction, as a compare-and-set of sequence and hash): `CursorMoved`.
-     *   The implementation may look first and again at the end; what counts is that a commit implies the compare-and-set succeeded.
+     * - The cursor is not at `move.from` (looked at in the transaction, as a compare-and-set of sequence and hash):
+     *   `CursorMoved`. The implementation may look first and again at the end; what counts is that a commit implies the
+     *   compare-and-set succeeded.
      * - `effects` fail with their own error: rolled back, that error.
-     * - The store itself failed, also when `effects` saw it as an `SqlError` of the connection, a deadlock or a serialization failure:
-     *   rolled back, `CursorsUnavailable`.
+     * - The store itself failed, also when `effects` saw it as an `SqlError` of the connection, a deadlock or a
+     *   serialization failure: rolled back, `CursorsUnavailable`.
      * - `to` may be the place that the cursor is at: only the effects happen then, if it is still there.
      * - Interrupted before the commit: rolled back.
      * - The commit's own answer was lost: `CursorsUnavailable`; the caller reads the cursor again before it goes on.
@@ -125,21 +131,22 @@ export class Cursors extends Context.Service<
     ) => Effect.Effect<A, E | CursorsUnavailable | CursorMoved, Exclude<R, ReactorTransaction>>
 
     /**
-     * Inside `effects` of `transact` only (a savepoint): when `effects` fail, what they did is undone and the transaction can go on.
+     * Inside `effects` of `transact` only (a savepoint): when `effects` fail, they are undone and the transaction can
+     * continue.
      */
     readonly attempt: <A, E, R>(
       effects: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | CursorsUnavailable, R | ReactorTransaction>
 
     /**
-     * Inside `effects` of `transact` or `unpark` only: parks records. The same record twice is one; one that `unpark` takes off may be parked
-     * again with another error.
+     * Inside `effects` of `transact` or `unpark` only: parks records. Parking the same record twice keeps one; a record
+     * that `unpark` removes may be parked again with another error.
      */
     readonly park: (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, CursorsUnavailable, ReactorTransaction>
 
     /**
      * Lists the organizations with parked records at a reactor of a partition, in a fixed order: all of them, or
-     * `limit` of them behind `after`. It does not look at the records, so its cost does not depend on their number.
+     * `limit` of them behind `after`. It does not read the records, so its cost does not depend on their number.
      */
     readonly parkedOrganizations: (
       partition: number,
@@ -148,8 +155,8 @@ export class Cursors extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ParkedOrganization>, CursorsUnavailable>
 
     /**
-     * How many records are parked at a reactor of a partition, or of one organization there. The count is kept as
-     * records are parked, not made when somebody asks.
+     * The number of parked records at a reactor of a partition, or of one organization there. The count is kept as
+     * records are parked, not computed on request.
      */
     readonly parkedCount: (
       partition: number,
@@ -166,8 +173,9 @@ export class Cursors extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable>
 
     /**
-     * Runs `effects` and takes the records off the parking place in one transaction (an operator's retry or dismissal). Fails with nothing
-     * done when one of them is not parked any more, so that of two who retry the same record one does.
+     * Runs `effects` and removes the parked records in one transaction (an operator's retry or dismissal). Fails with
+     * nothing done when one of them is not parked any more, so that only one of two concurrent retries of a record
+     * succeeds.
      */
     readonly unpark: <A, E, R>(
       records: ReadonlyArray<ParkedRecord>,
@@ -175,8 +183,9 @@ export class Cursors extends Context.Service<
     ) => Effect.Effect<A, E | CursorsUnavailable, Exclude<R, ReactorTransaction>>
 
     /**
-     * Inside `effects` of `transact` only: those of the organizations that have parked records at the reactor, as the transaction sees them
-     * after it has locked the cursor. `unpark` waits for the same lock, so that no record is parked behind one that is being let go.
+     * Inside `effects` of `transact` only: the given organizations that have parked records at the reactor, as the
+     * transaction sees them after it has locked the cursor. `unpark` waits for the same lock, so that no record is
+     * parked behind one that is being removed.
      */
     readonly parkedAmong: (
       partition: number,
@@ -184,7 +193,7 @@ export class Cursors extends Context.Service<
       organizations: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlySet<string>, CursorsUnavailable, ReactorTransaction>
 
-    /** Forgets the cursor of a reactor that is not configured any more. */
+    /** Forgets the cursor of a reactor that is no longer configured. */
     readonly forget: (partition: number, reactor: string) => Effect.Effect<void, CursorsUnavailable>
 
     /** Sets a cursor without a comparison. Only for an operator's `recover --accept-loss`. */

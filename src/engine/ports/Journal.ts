@@ -1,9 +1,9 @@
 /**
- * The port of the log: one append-only, fenced, fsynced log per partition, the only truth (docs/architecture.md, rules
- * 1, 2, 9, 14). The port is low-level: it makes one publish attempt and reports what the server said, reads from the
- * leader, and tells the log's ends. The engine (`append.ts`) decides what an answer means (committed, fenced, send
- * again), so that a simulated log can give every answer to the real rule. Implementations: `JournalMemory.ts` here,
- * JetStream under `src/nats`.
+ * Defines the port of the log: one append-only, fenced, fsynced log per partition, the only truth
+ * (docs/architecture.md, rules 1, 2, 9, 14). The port is low-level: it makes one publish attempt and reports the
+ * server's answer, reads from the leader, and reports the log's ends. The engine (`append.ts`) interprets an answer
+ * (committed, fenced, send again), so that a simulated log can give every answer to the real rule. Implementations:
+ * `JournalMemory.ts` here, JetStream under `src/nats`.
  */
 import { Context, Data, type Effect, type Scope, type Stream } from "effect"
 
@@ -28,8 +28,8 @@ export interface StoredFrame {
 /**
  * One attempt to append.
  *
- * JetStream: a publish with the header `Nats-Expected-Last-Sequence: expectedLast` and `Sluice-Frame: identity`, without a
- * `Nats-Msg-Id`, with the client's own re-sending off (`retries: 1`).
+ * JetStream: a publish with the header `Nats-Expected-Last-Sequence: expectedLast` and `Sluice-Frame: identity`,
+ * without a `Nats-Msg-Id`, with the client's own re-sending off (`retries: 1`).
  */
 export interface PublishRequest {
   readonly bytes: Uint8Array
@@ -41,18 +41,22 @@ export interface PublishRequest {
 }
 
 /**
- * What one publish attempt was answered. `NoAnswer`, `WrongSequence` and `NoLeader` do not say whether the frame is stored:
+ * The answer to one publish attempt. `NoAnswer`, `WrongSequence` and `NoLeader` do not say whether the frame is stored:
  * an earlier copy of it may have been, or a copy under way may still be.
  *
- * - `Acked`: the server says it is stored (and fsynced) at `sequence`. `duplicate` is the server's flag; a duplicate is never
- *   believed without a look at the sequence and the bytes.
- * - `NoAnswer`: no reply within the timeout, or the connection went away while waiting (report that at once, not at the timeout).
- * - `NotSent`: there was no connection to send it on: no byte of this attempt has left the process. Never a guess; whoever is not sure says `NoAnswer`.
- * - `WrongSequence`: error 10071 with the log's real last sequence, or 10164, which is the same without it (`last` undefined).
+ * - `Acked`: the server says it is stored (and fsynced) at `sequence`. `duplicate` is the server's flag; a duplicate is
+ *   never believed without a look at the sequence and the bytes.
+ * - `NoAnswer`: no reply within the timeout, or the connection went away while waiting (report that immediately, not at
+ *   the timeout).
+ * - `NotSent`: there was no connection to send it on: no byte of this attempt has left the process. Never a guess; an
+ *   implementation that is not sure answers `NoAnswer`.
+ * - `WrongSequence`: error 10071 with the log's real last sequence, or 10164, which is the same without it (`last`
+ *   undefined).
  * - `NoLeader`: no responders, or the stream has no leader now (503, 10008).
  * - `Full`: `max_bytes` or the account's storage is used up (10077, 10047, 10023): nothing of this attempt is stored.
  * - `TooLarge`: over the server's `max_payload` or the stream's `max_msg_size` (10054): nothing is stored.
- * - `Refused`: any other error the server gave, with its text: nothing of this attempt is stored. Retried like `NoLeader`.
+ * - `Refused`: any other error the server gave, with its text: nothing of this attempt is stored. Retried like
+ *   `NoLeader`.
  */
 export type PublishAnswer =
   | { readonly _tag: "Acked"; readonly sequence: Sequence; readonly duplicate: boolean }
@@ -64,9 +68,11 @@ export type PublishAnswer =
   | { readonly _tag: "TooLarge"; readonly maximumBytes: number | undefined }
   | { readonly _tag: "Refused"; readonly message: string }
 
-/** Where a log begins and ends and how full it is, as its leader tells. */
+/** The beginning, end and fill of a log, as its leader reports them. */
 export interface LogState {
-  /** Sequence of the oldest frame that is still there; `lastSequence + 1` when the log holds none (so 1 for a new one). */
+  /**
+   * Sequence of the oldest frame that is still there; `lastSequence + 1` when the log holds none (so 1 for a new one).
+   */
   readonly firstSequence: Sequence
   /** Sequence of the newest frame ever appended, purged or not; 0 for a new log. */
   readonly lastSequence: Sequence
@@ -83,16 +89,16 @@ export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
   readonly cause?: unknown
 }> {}
 
-/** A read met a place where a frame of the asked range is missing: it was purged, deleted, or the log is damaged. */
+/** A read met a missing frame in the requested range: it was purged, deleted, or the log is damaged. */
 export class JournalGap extends Data.TaggedError("JournalGap")<{
   readonly partition: number
-  /** The first sequence that is not there. */
+  /** The first missing sequence. */
   readonly sequence: Sequence
   readonly message: string
 }> {}
 
 /**
- * The log does not offer what the engine's promises need (docs/architecture.md, rule 14: the server's version,
+ * The log lacks a property that the engine's promises need (docs/architecture.md, rule 14: the server's version,
  * `sync_interval: always`, the stream's settings, the number of partitions). Terminal: an operator has to act; the
  * message says how.
  */
@@ -101,23 +107,26 @@ export class JournalRefused extends Data.TaggedError("JournalRefused")<{ readonl
 /**
  * One partition's log.
  *
- * Every read comes from the leader (the JetStream API `STREAM.MSG.GET` and `STREAM.INFO`, never Direct Get), so that what was
- * acknowledged is seen. Every operation ends within a bounded time (about a second for `publish`, `frameAt` and `state`).
- * Operations may be interrupted at any moment.
+ * Every read comes from the leader (the JetStream API `STREAM.MSG.GET` and `STREAM.INFO`, never Direct Get), so that
+ * acknowledged frames are seen. Every operation ends within a bounded time (about a second for `publish`, `frameAt` and
+ * `state`). Operations may be interrupted at any moment.
  */
 export interface Log {
   readonly partition: number
 
   /**
-   * Whether a deposed leader that does not know it yet may answer reads. True with several replicas. Such a leader
-   * never acknowledges an append.
+   * Whether a deposed leader may still answer reads. True with several replicas. Such a leader never acknowledges an
+   * append.
    */
   readonly leaderMayBeDeposed: boolean
 
-  /** Where the log is, for people: `the stream log-0`. */
+  /** The place of the log, for people: `the stream log-0`. */
   readonly home: string
 
-  /** The id of the deployment that the log belongs to, as it was found when it was opened; undefined for a log from before there were ids. */
+  /**
+   * The id of the deployment that the log belonged to when it was opened; undefined for a log from before there were
+   * ids.
+   */
   readonly deployment: string | undefined
 
   /**
@@ -126,18 +135,21 @@ export interface Log {
    */
   readonly adopt: (deployment: string) => Effect.Effect<void, JournalUnavailable | JournalRefused>
 
-  /** One attempt to append (see `PublishRequest`, `PublishAnswer`). Never fails, never tries a second time by itself. */
+  /**
+   * One attempt to append (see `PublishRequest`, `PublishAnswer`). Never fails, never tries a second time by itself.
+   */
   readonly publish: (request: PublishRequest) => Effect.Effect<PublishAnswer>
 
   /** The frame at `sequence`, read from the leader; `undefined` when the leader has none there. */
   readonly frameAt: (sequence: Sequence) => Effect.Effect<StoredFrame | undefined, JournalUnavailable>
 
   /**
-   * The frames from `from` to `through`, both included, in order and without a gap, in batches of any size that is bounded
-   * (up to about 1,000 frames or 8 MiB). Ends after `through`; empty when `from > through`. `through` must not be above the last sequence.
+   * The frames from `from` to `through`, both included, in order and without a gap, in batches of any size that is
+   * bounded (up to about 1,000 frames or 8 MiB). Ends after `through`; empty when `from > through`. `through` must not
+   * be above the last sequence.
    *
-   * Fails with `JournalGap` when one of them is not there; one that has just been purged may still be given. A reader that lags behind the leader waits for the frame;
-   * when nothing has come for 5 s it fails with `JournalUnavailable`.
+   * Fails with `JournalGap` when one of them is not there; one that has just been purged may still be given. A reader
+   * that lags behind the leader waits for the frame; when nothing has come for 5 s it fails with `JournalUnavailable`.
    */
   readonly read: (
     from: Sequence,
@@ -148,20 +160,21 @@ export interface Log {
   readonly state: Effect.Effect<LogState, JournalUnavailable>
 
   /**
-   * Removes all frames below `sequence`; that frame and the later ones stay. Only called by the engine's wrapper (`purge.ts`), which has
-   * looked that `2 <= sequence <= lastSequence`. An implementation refuses anything else with a defect (the server would
-   * empty the stream for a `seq` of 0 or 1, and let it end later for one behind its end).
+   * Removes all frames below `sequence`; that frame and the later ones stay. Only called by the engine's wrapper
+   * (`purge.ts`), which has checked that `2 <= sequence <= lastSequence`. An implementation refuses anything else with
+   * a defect (the server would empty the stream for a `seq` of 0 or 1, and let it end later for one behind its end).
    */
   readonly purgeBelow: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 
   /**
    * Empties the log and lets it continue after `sequence`, which must be at or above the last sequence (on JetStream: a
-   * purge with `seq: sequence + 1`). Only for an operator's `recover --accept-loss`, when no checkpoint fits what is left of the log.
+   * purge with `seq: sequence + 1`). Only for an operator's `recover --accept-loss`, when no checkpoint fits what is
+   * left of the log.
    */
   readonly restartAfter: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 }
 
-/** What is known of a log before it is opened. */
+/** The information about a log before it is opened. */
 export interface LogFound {
   readonly partition: number
   readonly home: string
@@ -186,22 +199,25 @@ export interface LogFound {
 export class Journal extends Context.Service<
   Journal,
   {
-    /** The largest frame that the log takes, in bytes. At least the engine's `maximumFrameBytes`, or opening is refused. */
+    /**
+     * The largest frame that the log takes, in bytes. At least the engine's `maximumFrameBytes`, or opening is
+     * refused.
+     */
     readonly maximumMessageBytes: number
 
     /**
-     * Looks at a deployment's logs before any of them is opened, and answers those that are there. Makes and changes nothing. Fails with
-     * `JournalRefused` when those that are still to be made cannot be kept.
+     * Surveys a deployment's logs before any of them is opened, and returns the existing ones. Creates and changes
+     * nothing. Fails with `JournalRefused` when the missing ones cannot be created.
      */
     readonly survey: (partitions: number) => Effect.Effect<ReadonlyArray<LogFound>, JournalUnavailable | JournalRefused>
 
     /**
-     * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Leaves a log unchanged that
-     * belongs to another deployment or to none: the caller checks `Log.deployment` before it writes anything. One of
-     * `deployment` is open once a leader takes its frames; where none does within a bounded time it fails with
+     * Opens a partition's log; creates it, as one of `deployment`, when it does not exist. Leaves a log unchanged that
+     * belongs to another deployment or to none: the caller checks `Log.deployment` before it writes anything. A log of
+     * `deployment` is open once a leader accepts its frames; if none does within a bounded time, this fails with
      * `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not disturbed.
-     * Opening does not fence anybody: that is what the claim frame is for. Where `mustExist` is set, a log that is not there is not made:
-     * somebody has seen frames of it.
+     * Opening fences no other process: the claim frame does that. With `mustExist`, a missing log is not created:
+     * frames of it were seen.
      */
     readonly open: (
       partition: number,

@@ -1,7 +1,7 @@
 /**
- * Every call to a store has a deadline (docs/architecture.md, rule 16). A call that passes it is interrupted but not
- * waited for, because a statement that hangs also hangs while it is rolled back. Whatever it still does is harmless,
- * because checkpoints and cursors are compare-and-set.
+ * Gives every call to a store a deadline (docs/architecture.md, rule 16). A call that passes it is interrupted but not
+ * awaited, because a statement that hangs also hangs while it is rolled back. Its late effects are harmless, because
+ * checkpoints and cursors are compare-and-set.
  */
 import { Duration, Effect, type Exit, Fiber } from "effect"
 

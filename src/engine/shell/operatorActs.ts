@@ -1,4 +1,7 @@
-/** Operators' acts on a partition of this process, by name, so that they can be asked for from any other (`operator/atOwner.ts`). */
+/**
+ * Defines operators' acts on a partition of this process, by name, so that any other process can request them
+ * (`operator/atOwner.ts`).
+ */
 import { Effect } from "effect"
 import { describe } from "../describe.ts"
 import type { Partition } from "./partition/Partition.ts"
@@ -12,7 +15,7 @@ export interface Done {
   readonly refused?: string
 }
 
-/** Carries an act out here. */
+/** Carries out an act here. */
 export const actHere = (partition: Partition, act: string, asked: unknown): Effect.Effect<Done> => {
   const found = partition.context.acts.get(act)
   if (found === undefined) return Effect.succeed({ refused: `this process knows no act "${act}"` })

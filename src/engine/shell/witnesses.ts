@@ -1,13 +1,13 @@
 /**
- * The witnesses of a partition's log (checkpoints, reactors' cursors, the process itself), and whether the log still is
- * what they saw (docs/architecture.md, rule 9).
+ * Compares a partition's log with its witnesses (checkpoints, reactors' cursors, the process itself): whether it still
+ * is the log that they saw (docs/architecture.md, rule 9).
  */
 import { Effect } from "effect"
 import { decodeFrame, hashOf } from "../frame.ts"
 import { type CheckpointRecord, emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
 import type { JournalUnavailable, Log, LogState } from "../ports/Journal.ts"
 
-/** Something that has seen the log. What it saw must still be there. */
+/** A witness has seen the log. The frames that it saw must still be there. */
 export interface Witness extends LogPosition {
   /** `the checkpoint`, `the cursor of webhooks`… */
   readonly who: string
@@ -15,12 +15,12 @@ export interface Witness extends LogPosition {
   readonly needsTail: boolean
 }
 
-/** What an operator can do about a log that has lost something. */
+/** The options of an operator for a log that has lost frames. */
 export const advice = (partition: number): string =>
   `Nothing was changed. Restore the log's storage, or give the rest up with \`sluice recover --partition ${partition} --accept-loss\`, which prints what goes.`
 
 /**
- * Compares witnesses with the log; answers a sentence for the operator on the first that does not fit
+ * Compares witnesses with the log; returns a sentence for the operator about the first that does not fit
  * (docs/architecture.md, rule 9: none above the last sequence, below the first - 1, or with another hash).
  */
 export const examine = (
@@ -47,7 +47,7 @@ export const examine = (
   })
 
 /**
- * The hash of the frame at a place, from the frame itself or from the next frame's chain; undefined when the log cannot
+ * The hash of the frame at a place, from the frame itself or from the next frame's chain; undefined if the log cannot
  * say.
  */
 export const hashAt = (

@@ -1,7 +1,7 @@
 /**
  * Brings actors into a partition's memory beside its drains (docs/architecture.md, rules 10 and 16). It asks for them
- * in batches and keeps what waits for each of them in order. A store that fails or hangs costs those who wait, and
- * nobody else.
+ * in batches and keeps the entries that wait for each of them in order. A store that fails or hangs affects only those
+ * entries.
  */
 
 import { PartitionUnavailable } from "../../errors.ts"
@@ -41,9 +41,9 @@ export class ActorLoader {
   private isBaseEmpty = false
   private heldUntil = 0
   private monotonic = 0
-  /** Due timers whose actors could not be loaded; they come back when loads are not held any more. */
+  /** Due timers whose actors could not be loaded; they come back when loads are allowed again. */
   private deferred: Array<ColdTimer> = []
-  /** Actors that something waits for. */
+  /** Actors that entries wait for. */
   private readonly awaited = new Set<Cell>()
 
   constructor(options: LoaderOptions, timers: Timers) {
@@ -88,8 +88,9 @@ export class ActorLoader {
   }
 
   /**
-   * Loads an actor's state: true when it is there at once, false when it was asked for. An actor that is claimed to be fresh has its initial
-   * state for the running drain, and counts as not loaded until the drain has stored facts of it. Throws when the state cannot be had.
+   * Loads an actor's state: true when it is there immediately, false when it was asked for. An actor that is claimed to
+   * be fresh has its initial state for the running drain, and counts as not loaded until the drain has stored facts of
+   * it. Throws when the state cannot be had.
    */
   load(cell: Cell, isFresh = false): boolean {
     if (cell.loaded) return true
@@ -110,7 +111,7 @@ export class ActorLoader {
     return false
   }
 
-  /** Makes an actor without a state, which is gone when the drain is over. */
+  /** Makes an actor without a state, which leaves memory when the drain is over. */
   private pass(cell: Cell): boolean {
     cell.state = null
     cell.loaded = true
@@ -131,14 +132,14 @@ export class ActorLoader {
     memory.settle(cell)
   }
 
-  /** Adds something that waits for an actor that was asked for. */
+  /** Makes an entry wait for an actor that was asked for. */
   waitFor(cell: Cell, waiter: Entry | LaneAsk): void {
     cell.waiters ??= []
     cell.waiters.push(waiter)
     this.awaited.add(cell)
   }
 
-  /** Nothing waits for an actor any more: commands go back to their queues, and asks of lanes are answered with the error. */
+  /** Ends all waits for actors: commands go back to their queues, and asks of lanes are answered with the error. */
   dropWaiters(error: unknown): void {
     const { laneResumed, mailbox } = this.options
     for (const cell of this.awaited) {
@@ -166,12 +167,12 @@ export class ActorLoader {
     }
   }
 
-  /** Asks for the actors of a signal or command before its turn, so that those of many arrive together. */
+  /** Asks for the actors of a signal or command before its turn, so that the actors of many entries arrive together. */
   prefetch(entry: Entry): void {
     this.askFor(entry, false)
   }
 
-  /** Asks for the actors of a command that may come, as far as its organization's share of that goes. */
+  /** Asks for the actors of a command that may come, within its organization's share of such loads. */
   prefetchAhead(entry: Entry): void {
     if (this.base !== undefined && !this.isBaseEmpty) this.askFor(entry, true)
   }
@@ -202,16 +203,16 @@ export class ActorLoader {
       for (const name of names.slice(0, maximumTouchedActors))
         if (name.fresh !== true) want(memory.registry.actorIndex(name.actor.kind), name.key)
     } catch {
-      // The error is told when the entry is decided.
+      // The error is reported when the entry is decided.
     }
   }
 
-  /** The next batch to be read, where one may be. */
+  /** Takes the next batch to read, if one may be read. */
   take(): LoadBatch | undefined {
     return this.loads.take(this.base?.sequence ?? 0)
   }
 
-  /** Takes in the rows of a batch. */
+  /** Stores the rows of a batch in their actors. */
   loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow>): void {
     if (!this.loads.ended(batch)) return
     this.fillAll(batch.cells, rows, false)
@@ -219,7 +220,7 @@ export class ActorLoader {
     this.options.host.wake()
   }
 
-  /** Tells those who wait that a batch could not be read; timers and signals ask again later. */
+  /** Tells the waiting entries that a batch could not be read; timers and signals ask again later. */
   failed(batch: LoadBatch): void {
     if (!this.loads.ended(batch)) return
     const { host, memory, partition } = this.options
@@ -229,13 +230,16 @@ export class ActorLoader {
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
-      // The running drain may have begun it anew.
+      // The running drain may have made it fresh.
       if (!memory.isPassing(cell)) memory.remove(cell)
     }
     host.wake()
   }
 
-  /** Puts rows into their actors; those without one get their initial state. `hasFacts`: the log has facts of all of them. */
+  /**
+   * Puts rows into their actors; those without one get their initial state. `hasFacts`: the log has facts of all of
+   * them.
+   */
   fillAll(cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>, hasFacts: boolean): void {
     const { host, memory } = this.options
     const byName = new Map(rows.map((row) => [nameOf(row), row]))
@@ -243,7 +247,7 @@ export class ActorLoader {
       if (cell.loaded) continue
       fill(cell, byName.get(nameOf(cell.address)), hasFacts)
       const againAt = this.timers.loaded(cell)
-      // Whoever asks for this actor next learns why it cannot be made.
+      // The next ask for this actor learns why it cannot be made.
       if (cell.isNew) continue
       if (cell.unreadable !== undefined) {
         const { organization } = cell
@@ -292,7 +296,7 @@ export class ActorLoader {
     const index = memory.registry.actorIndex(row.kind)
     const cell = memory.organizations.get(row.organization)?.cell(index, row.key)
     if (cell === undefined) this.timers.addPutOff(row)
-    // We soon learn whether it can be loaded; until then the timer must not be forgotten.
+    // We soon learn whether it can be loaded; until then the timer must be kept.
     else if (cell.requested) this.deferred.push(row)
     else if (cell.loaded && cell.suspendedWakeAt !== cell.dueAt) this.timers.set(cell, cell.dueAt)
   }

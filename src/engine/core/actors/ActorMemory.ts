@@ -1,6 +1,6 @@
 /**
- * All organizations and actors of a partition, within the bounds of the process. Actors that have not changed since
- * their checkpoint stand in a list by last use, and the longest unused ones leave first.
+ * Holds all organizations and actors of a partition, within the bounds of the process. Actors that have not changed
+ * since their checkpoint are listed by last use, and the least recently used leave first.
  */
 import { isSubjectToken } from "../../address.ts"
 import { assert } from "../assert.ts"
@@ -10,7 +10,10 @@ import type { Timers } from "../timers/Timers.ts"
 import { Cell, type LaneCell, Organization, type Registry } from "./Organization.ts"
 import type { Evictable, ProcessBounds } from "./ProcessBounds.ts"
 
-/** An idle actor moves in the list when it is used so long after it was put there: the order is that of use, to this many milliseconds. */
+/**
+ * An idle actor moves in the list only when its last move is this long ago: the order is that of use, to this many
+ * milliseconds.
+ */
 const relistMillis = 1_000
 
 /** Timers that follow their actors out of memory, or keep them there. */
@@ -106,34 +109,34 @@ export class ActorMemory implements Evictable {
     return this.bounds.limits.maximumActors
   }
 
-  /** Whether a new actor fits, after idle ones were let go. */
+  /** Whether a new actor fits, after idle ones were evicted. */
   admitsActor(): boolean {
     return this.bounds.admitsActor(this)
   }
 
-  /** Notes a use: the actor stays for this drain and becomes one of the last idle ones to leave. */
+  /** Notes a use: the actor stays for this drain and becomes one of the last to be evicted. */
   use(cell: Cell, nowMillis: number): void {
     cell.usedBy = this.drain
     cell.usedAt = nowMillis
-    // To move it with every use would cost more than many a decision.
+    // Moving it with every use would cost more than many a decision.
     if (!cell.isIdle || nowMillis - cell.listedAt < relistMillis) return
     this.unlist(cell)
     this.list(cell)
   }
 
-  /** Notes an actor that is here for the running drain alone, unless the drain gives it a state. */
+  /** Notes an actor that stays for the running drain only, unless the drain gives it a state. */
   passes(cell: Cell): void {
     this.passing.add(cell)
   }
 
-  /** Whether an actor is here for the running drain. */
+  /** Whether an actor stays for the running drain only. */
   isPassing(cell: Cell): boolean {
     return this.passing.has(cell)
   }
 
   /**
-   * Ends a drain: what it used may leave memory again, since an idle partition may have no next drain for a long time. What has no state goes
-   * at once.
+   * Ends a drain: the actors it used may leave memory again, since an idle partition may have no next drain for a long
+   * time. Actors without a state leave immediately.
    */
   endDrain(): void {
     this.drain++
@@ -163,7 +166,7 @@ export class ActorMemory implements Evictable {
   }
 
   /**
-   * Lets idle actors go while there are too many: a replayed log, or other partitions, may have filled the process's
+   * Evicts idle actors while there are too many: a replayed log, or other partitions, may have filled the process's
    * bound.
    */
   shrink(): void {
@@ -180,7 +183,7 @@ export class ActorMemory implements Evictable {
     return this.evictWhile(count, () => true)
   }
 
-  /** Lets actors go that were not used since a monotonic time. */
+  /** Evicts actors that were not used since a monotonic time. */
   evictUnusedSince(nowMillis: number): void {
     this.evictWhile(Number.POSITIVE_INFINITY, (cell) => cell.usedAt <= nowMillis)
   }
@@ -197,7 +200,7 @@ export class ActorMemory implements Evictable {
     return gone
   }
 
-  /** Lets an idle actor go unless something needs it. Whether it went. */
+  /** Evicts an idle actor unless something needs it. Returns whether it left. */
   private leave(cell: Cell): boolean {
     if (this.isReplaying || cell.usedBy === this.drain) return false
     if (this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY) return false
@@ -247,12 +250,12 @@ export class ActorMemory implements Evictable {
     this.noteEmptied(organization)
   }
 
-  /** Remembers an organization that may be empty. `releaseEmptied` checks it at a time when nobody holds one of its entries. */
+  /** Remembers an organization that may be empty. `releaseEmptied` checks it when none of its entries is in use. */
   noteEmptied(organization: Organization): void {
     if (organization.cellCount === 0) this.emptied.add(organization)
   }
 
-  /** Forgets empty organizations. Call it only between drains, because a drain may still put back what it took. */
+  /** Forgets empty organizations. Call it only between drains, because a drain may still put back entries. */
   releaseEmptied(): void {
     if (this.emptied.size === 0) return
     for (const organization of this.emptied) {

@@ -1,16 +1,16 @@
 /**
- * The actors whose checkpoint rows are wanted, in batches: those asked for while a batch is being read go together in
- * the next one (docs/architecture.md, rule 10).
+ * Batches the actors whose checkpoint rows are needed: those requested while a batch is being read go together into the
+ * next one (docs/architecture.md, rule 10).
  */
 import { maximumConcurrentLoads, maximumLoadBatch, maximumPrefetchedActors } from "../../limits.ts"
 import type { Cell, Organization } from "./Organization.ts"
 
 /** Actors whose rows are read together. */
 export interface LoadBatch {
-  /** Those that asked: the batch means nothing to a later life. */
+  /** The requester: the batch is void in a later life. */
   readonly of: Loads
   readonly cells: ReadonlyArray<Cell>
-  /** Rows up to this frame count. */
+  /** Only rows up to this frame count. */
   readonly through: number
 }
 
@@ -23,12 +23,12 @@ export class Loads {
     this.wanted.push(cell)
   }
 
-  /** Whether an actor of that organization may be asked for ahead of its command. */
+  /** Whether an actor of that organization may be requested ahead of its command. */
   admitsAhead({ prefetched }: Organization): boolean {
     return prefetched < maximumPrefetchedActors && this.wanted.length < maximumLoadBatch
   }
 
-  /** Counts an actor that was asked for ahead of its command. */
+  /** Counts an actor that was requested ahead of its command. */
   ahead(cell: Cell): void {
     cell.isAhead = true
     cell.organization.prefetched++

@@ -1,6 +1,6 @@
 /**
- * What a partition holds in memory: organizations with their waiting commands, actors with their durable and their draft state, lanes. Plain
- * mutable objects, touched only by the core's synchronous code.
+ * Defines a partition's data in memory: organizations with their waiting commands, actors with their durable and their
+ * draft state, lanes. Plain mutable objects, changed only by the core's synchronous code.
  */
 import type { AnyActor } from "../../Actor.ts"
 import { type ActorAddress, fnv1a } from "../../address.ts"
@@ -50,10 +50,10 @@ export class Registry {
   }
 }
 
-/** Whoever asked; opaque to the core, which hands it back with the answer. */
+/** The caller; opaque to the core, which returns it with the answer. */
 export type Caller = object
 
-/** Something to be decided: a command of a caller, an external signal, or a timer. */
+/** An entry to decide: a command of a caller, an external signal, or a timer. */
 export class Entry {
   organization: Organization
   readonly actor: AnyActor
@@ -68,9 +68,9 @@ export class Entry {
   bytes = 0
   /** Position of a signal, 0 for others. */
   signalSequence = 0
-  /** What is looked at before it is decided, and noted with the decision; undefined for most. */
+  /** The guard that is asked before the decision, and gets a fact with it; undefined for most. */
   guard: Guard | undefined = undefined
-  /** The idempotency key that it is asked under; undefined for most. */
+  /** The idempotency key of the command; undefined for most. */
   keyGuard: KeyGuard | undefined = undefined
   /** For a timer, the time it was set to; undefined for others. */
   wakeAt: number | undefined = undefined
@@ -107,7 +107,7 @@ export interface LaneAsk {
 }
 
 /**
- * Facts that cannot be folded into an actor, kept until a program runs that can fold them (docs/architecture.md, rule
+ * Facts that cannot be folded into an actor, kept until a program that can fold them runs (docs/architecture.md, rule
  * 17).
  */
 export interface Unreadable {
@@ -127,14 +127,14 @@ export class Cell {
   loaded = false
   /** Its checkpoint row is being read. */
   requested = false
-  /** It is being read ahead of a command, and counts to its organization's share of that. */
+  /** It is being read ahead of a command, and counts towards its organization's share of such loads. */
   isAhead = false
   unreadable: Unreadable | undefined = undefined
   /** It has no row and begins with its initial state. */
   isNew = false
   /** The durable state: everything in it is in the log. Never changed in place. */
   state: unknown = undefined
-  /** True during a replay, when nobody else holds the state and it may be changed in place. */
+  /** True during a replay, when nothing else holds the state and it may be changed in place. */
   ownsState = false
   /** The state as the running drain has changed it; only meaningful while `draftOf` is that drain's number. */
   draft: unknown = undefined
@@ -142,7 +142,10 @@ export class Cell {
   /** Index in the table of the frame being built, while `frameOf` is that frame's number. */
   frameIndex = -1
   frameOf = -1
-  /** The drain in which it begins anew. Its draft is all there is of it then, and what a checkpoint has of it does not count. */
+  /**
+   * The drain in which it starts from its initial state. Then only its draft counts, and its row in a checkpoint does
+   * not.
+   */
   freshOf = -1
   /** The last decision that was applied to its draft. */
   appliedOf = -1
@@ -161,11 +164,11 @@ export class Cell {
   brake: WakeBrake | undefined = undefined
   /** Its entry among the timers in memory. */
   timer: Timer | undefined = undefined
-  /** What waits for its state, in order. */
+  /** Entries that wait for its state, in order. */
   waiters: Array<Entry | LaneAsk> | undefined = undefined
   /** Monotonic time of its last use, milliseconds; meaningful in the list of idle actors. */
   usedAt = 0
-  /** When it was used last before it was put into the list of idle actors. */
+  /** Its last use before it was put into the list of idle actors. */
   listedAt = 0
   isIdle = false
   older: Cell | undefined = undefined
@@ -187,7 +190,7 @@ export class Cell {
     return this.brake === undefined ? this.wakeAt : this.brake.dueAt(this.wakeAt)
   }
 
-  /** Whether nothing but this object would be lost if it left memory: it has no state that counts, and nobody brings it one. */
+  /** Whether this cell can be dropped: it has no state that counts, and no load is pending. */
   get isEmpty(): boolean {
     return !this.loaded && !this.requested && this.unreadable === undefined
   }
@@ -242,7 +245,10 @@ export class Organization {
   prefetched = 0
   inRing = false
   nextInRing: Organization | undefined = undefined
-  /** Whether one of its facts could not be applied to a state in place. From then on every decision of it works on copies. */
+  /**
+   * Whether one of its facts could not be applied to a state in place. From then on every decision of it works on
+   * copies.
+   */
   isCareful = false
   /** Why the organization is out of service (one of its actors cannot be read); undefined when it is not. */
   quarantine: string | undefined = undefined

@@ -1,7 +1,7 @@
 /**
- * Counts what all partitions of a process hold together, against the bounds that an operator chooses
- * (docs/architecture.md, rules 13 and 19). A partition that finds no room asks the others to let idle actors go, so
- * that a failover does not multiply the memory of a process.
+ * Counts the memory that all partitions of a process use together, against the bounds that an operator chooses
+ * (docs/architecture.md, rules 13 and 19). A partition without room asks the others to evict idle actors, so that a
+ * failover does not multiply the memory of a process.
  */
 
 /** The most of each thing that a process holds. */
@@ -12,13 +12,13 @@ export interface Limits {
   readonly mailboxBytes: number
 }
 
-/** Whoever can let idle actors go. */
+/** A partition that can evict idle actors. */
 export interface Evictable {
-  /** Lets up to `count` idle actors go; answers how many went. */
+  /** Evicts up to `count` idle actors; returns how many left. */
   readonly evict: (count: number) => number
 }
 
-/** When there is no room, the bound divided by this number of actors go at once. */
+/** When there is no room, the bound divided by this number of actors are evicted together. */
 const evictedPart = 64
 
 export class ProcessBounds {
@@ -40,7 +40,7 @@ export class ProcessBounds {
     this.members.delete(member)
   }
 
-  /** Whether one more actor fits, after idle ones were let go: the asking partition's own first. */
+  /** Whether one more actor fits, after evicting idle ones: the asking partition's own first. */
   admitsActor(own: Evictable): boolean {
     if (this.actors < this.limits.maximumActors) return true
     const wanted = Math.max(1, Math.ceil(this.limits.maximumActors / evictedPart))

@@ -1,6 +1,6 @@
 /**
- * Actors' states in the checkpoints' rows: how they are encoded and read back, and how facts that cannot be folded are
- * kept until a program runs that can fold them (docs/architecture.md, rule 17).
+ * Encodes actors' states for the checkpoints' rows and reads them back. Facts that cannot be folded are kept in the row
+ * until a program that can fold them runs (docs/architecture.md, rule 17).
  */
 import type { AnyActor } from "../../Actor.ts"
 import { formatAddress } from "../../address.ts"
@@ -10,17 +10,19 @@ import type { RememberedKey } from "../keys/KeyTable.ts"
 import { checkState, isOver, wakeAtOf } from "../ruleChecks.ts"
 import type { Cell } from "./Organization.ts"
 
-/** The version of rows that hold what could not be folded; definitions begin at 1. */
+/** The version of rows with facts that could not be folded; definitions begin at 1. */
 export const unreadableVersion = 0
 
-/** What such a row holds: the last good state with its version (the initial state when absent), and the facts since. */
+/**
+ * The content of such a row: the last good state with its version (the initial state when absent), and the facts since.
+ */
 interface Kept {
   readonly v: number
   readonly s?: unknown
   readonly f: ReadonlyArray<readonly [version: number, fact: unknown]>
 }
 
-/** A fact as it stands in the log. */
+/** A fact as the log holds it. */
 export interface StoredFact {
   readonly version: number
   readonly fact: unknown
@@ -45,7 +47,7 @@ export const keep = (actor: AnyActor, state: unknown, facts: ReadonlyArray<Store
   return JSON.stringify(kept)
 }
 
-/** Adds one more fact behind those that are kept. */
+/** Adds one more fact behind the kept ones. */
 export const keepAlso = (row: string, { fact, version }: StoredFact): string => {
   const kept = JSON.parse(row) as Kept
   return JSON.stringify({ ...kept, f: [...kept.f, [version, fact]] })
@@ -62,7 +64,7 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
       cell.state = actor.options.initial(cell.key)
     } else {
       cell.state = row.version === unreadableVersion ? readKept(cell, row.state) : readState(actor, row)
-      // Facts of a drain that has begun it anew may be counted already.
+      // Facts of a drain that made it fresh may be counted already.
       cell.bytes = Math.max(cell.bytes, Buffer.byteLength(row.state))
       cell.ownsState = true
       cell.changedAt = row.sequence
@@ -81,7 +83,7 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
   }
 }
 
-/** Puts the initial state into an actor that has facts, in place of all that was known of it. */
+/** Gives an actor that has facts its initial state again, whatever was stored before. */
 export const refill = (cell: Cell): void => {
   cell.loaded = false
   cell.unreadable = undefined
@@ -124,8 +126,8 @@ export interface SnapshotActor {
 }
 
 /**
- * The row of an actor at a checkpoint. Its size is noted: a state may grow by more than the facts that are counted, and is measured with its next
- * fact then. It is written as the level of formats in force says.
+ * Makes the row of an actor at a checkpoint, written as the level of formats in force says. Its size is noted: a state
+ * may grow by more than the counted facts, and is then measured with its next fact.
  */
 export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number, level: number): ActorRow => {
   const { actor } = cell
@@ -139,7 +141,7 @@ export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: nu
   return { ...cell.address, sequence, version: written.version, state: text, wakeAt: never ? null : wakeAt, expiresAt }
 }
 
-/** The row of an idempotency key, which has the text of its fact. */
+/** Makes the row of an idempotency key, which has the text of its fact. */
 export const rowOfKey = (
   { kind, version }: AnyActor,
   { key, organization, text, until }: RememberedKey,

@@ -1,4 +1,4 @@
-/** Answers that a partition has decided and not yet given to its callers. */
+/** Collects answers that a partition has decided and not yet given to its callers. */
 import type { Caller } from "../actors/Organization.ts"
 
 export type Reply = (caller: Caller, accepted: boolean, value: unknown) => void

@@ -1,6 +1,6 @@
 /**
  * Decides one command, signal or wake after the other against the drafts of a drain (docs/architecture.md, rules 5, 8,
- * 10, 12, 13, 17). It checks what a rule answers before that counts, and a command whose rule breaks fails alone.
+ * 10, 12, 13, 17). It checks a rule's answer before the answer counts, and a command whose rule breaks fails alone.
  * Decided entries wait here for the frame, or are answered before it.
  */
 import { type Decision, type Touched, WakeAgain } from "../../Actor.ts"
@@ -50,18 +50,18 @@ import { TouchedActors, type TouchedActorsHost } from "./TouchedActors.ts"
 /** The most bytes of records a frame takes. */
 const roomBytes = maximumFrameBytes - frameOverheadBytes
 
-/** Actors touched between two looks at the time. */
+/** Actors touched between two checks of the time. */
 const touchedPerLook = 64
 
 const noNames: ReadonlyArray<Touched> = []
 
-/** Stands for a command that only reads the durable state. */
+/** Marks a command that only reads the durable state. */
 export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
 
-/** Stands for a signal that means no command: only its place counts. */
+/** Marks a signal that means no command: only its place counts. */
 export const passedOver: unique symbol = Symbol.for("sluice/engine/passedOver")
 
-/** What deciding needs of the partition. */
+/** The part of the partition that deciding needs. */
 export interface DeciderHost extends TouchedActorsHost {
   readonly partition: number
   readonly mailbox: Mailbox
@@ -73,15 +73,15 @@ export interface DeciderHost extends TouchedActorsHost {
   readonly waitFor: (cell: Cell, entry: Entry) => void
   readonly poisoned: CoreHost["poisoned"]
   readonly signalFailed: CoreHost["signalFailed"]
-  /** Tells that an actor is held up because it is woken too often. */
+  /** Reports an actor that is paused because it is woken too often. */
   readonly braked: (address: ActorAddress) => void
-  /** Tells that memory is full and nothing can leave before a checkpoint. */
+  /** Reports that memory is full and that nothing can leave it before a checkpoint. */
   readonly crowded: () => void
-  /** Whether anybody follows the log from memory. */
+  /** Whether followers read the log from memory. */
   readonly wantsRecords: boolean
 }
 
-/** What became of an entry: it is decided, it waits for a state, or this frame has no more room for it. */
+/** The result for an entry: it is decided, it waits for a state, or this frame has no more room for it. */
 export type Fate = "decided" | "waits" | "no room"
 
 export class Decider {
@@ -139,12 +139,12 @@ export class Decider {
     )
   }
 
-  /** A count that rises with the work that takes long: states that were measured, and every so many actors that were touched. */
+  /** A count that rises with slow work: states that were measured, and every 64 actors that were touched. */
   get slowWork(): number {
     return this.draft.measured + Math.floor(this.gathering.touchedCount / touchedPerLook)
   }
 
-  /** Those who wait for the frame. */
+  /** Callers that wait for the frame. */
   get callers(): ReadonlyArray<Caller> {
     return this.waiting.flatMap(({ caller }) => caller ?? [])
   }
@@ -192,7 +192,7 @@ export class Decider {
         return this.answerNow(entry, cell.state)
       }
       if (!gathering.bring(cell, entry.isFresh)) {
-        // What else the command touches comes with it; what a wake touches is not known before.
+        // The other actors that the command touches are loaded too; those of a wake are not known before.
         if (!isWake) this.host.prefetch(entry)
         return this.stall(entry, cell)
       }
@@ -299,7 +299,7 @@ export class Decider {
     return this.settle(entry, true, keyGuard.answerOf(decision.reply))
   }
 
-  /** Lets the frame say that the partition has come past this signal. */
+  /** Records in the frame that the partition has passed this signal. */
   passOver(entry: Entry): void {
     this.settle(entry, true, undefined)
   }
@@ -337,7 +337,7 @@ export class Decider {
     if (entry.signalSequence > 0) {
       this.signalSequence = entry.signalSequence
       this.tookSignals = true
-      // What its rule rejects is decided.
+      // A rejection by the rule is a decision.
       if (!accepted && isAnAskError(value)) this.reportFailed(entry, describe(value))
     }
     if (this.draft.builder.count > 0 || entry.caller === undefined) this.awaitFrame(entry, accepted, value)
@@ -351,7 +351,7 @@ export class Decider {
     this.host.signalFailed({ ...address, sequence: signalSequence, command, reason })
   }
 
-  /** Answers what rests on the durable state alone, whatever this drain has decided. */
+  /** Answers from the durable state only, whatever this drain has decided. */
   private answerNow(entry: Entry, value: unknown): Fate {
     this.decidedCount++
     this.immediate.add(entry.caller!, true, value)
@@ -371,7 +371,7 @@ export class Decider {
     const reason = describe(cause)
     const cell = entry.organization.cell(entry.actorIndex, entry.key)
     if (entry.wakeAt !== undefined && cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
-    // An actor that could not be made is not left behind.
+    // An actor that could not be made is removed.
     if (cell?.isEmpty === true && !this.draft.hasChanged(cell)) this.host.memory.remove(cell)
     const isRefusable = cause instanceof NotFresh || cause instanceof MoreThanFit
     if (cause instanceof KeyInvalid || (isRefusable && entry.caller !== undefined))

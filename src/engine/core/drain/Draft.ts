@@ -1,6 +1,6 @@
 /**
- * What a drain has changed and not yet stored: the actors' draft states, the frame being built, and its records as
- * followers will see them (docs/architecture.md, rule 5). Nothing touches the durable states before `commit`.
+ * Holds the changes of a drain until they are stored: the actors' draft states, the frame being built, and its records
+ * as followers will see them (docs/architecture.md, rule 5). The durable states do not change before `commit`.
  */
 import type { Decision, PublicEvent } from "../../Actor.ts"
 import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../../frame.ts"
@@ -24,7 +24,7 @@ const messageOverheadBytes = 24
 const actorOverheadBytes = 24
 const maximumCharacterBytes = 6
 
-/** The most bytes that a name takes as JSON. Those of plain ASCII are as long as they look. */
+/** The most bytes of a name as JSON. Plain ASCII keeps its length. */
 const nameBytes = (name: string): number => (/^[ !#-[\]-~]*$/.test(name) ? 1 : maximumCharacterBytes) * name.length
 
 /**
@@ -33,7 +33,9 @@ const nameBytes = (name: string): number => (/^[ !#-[\]-~]*$/.test(name) ? 1 : m
  */
 export class DecideAgain extends Error {}
 
-/** Thrown to a rule that asks for an id when this frame's number has no more: no frame could be stored for a long time. */
+/**
+ * Thrown to a rule that asks for an id when this frame's number has no more: no frame could be stored for a long time.
+ */
 export class IdsUsedUp extends Error {}
 
 /** A decision's facts, events and messages as text, each stringified once, with the actors that the facts belong to. */
@@ -54,7 +56,7 @@ export type NotApplied =
   | { readonly _tag: "Threw"; readonly cause: unknown }
   | { readonly _tag: "Outgrown"; readonly bytes: number }
 
-/** What restores a draft to what it was before a decision. */
+/** The step that restores a draft to its state before a decision. */
 interface Undo {
   readonly cell: Cell
   readonly draft: unknown
@@ -129,19 +131,21 @@ export class Draft implements DecidingDraft {
     return this.idCommands > maximumIdCommands - maximumDrainCommands
   }
 
-  /** How many decisions have asked for ids. */
+  /** Decisions that have asked for ids. */
   get idsGiven(): number {
     return this.idCommands
   }
 
-  /** Takes back the ids given since `idsGiven` was `given`. Only a rule has seen them, and its decision is not stored. */
+  /**
+   * Takes back the ids given since `idsGiven` was `given`. Only a rule has seen them, and its decision is not stored.
+   */
   forgetIds(given: number): void {
     this.idCommands = given
   }
 
   stateOf = (cell: Cell): unknown => (cell.draftOf === this.stamp ? cell.draft : cell.state)
 
-  /** Whether this drain has facts of the actor. Its draft is known then, even where nothing else is. */
+  /** Whether this drain has facts of the actor. Then its draft is known, even if its durable state is not. */
   hasChanged(cell: Cell): boolean {
     return cell.draftOf === this.stamp
   }
@@ -152,13 +156,16 @@ export class Draft implements DecidingDraft {
     return cell.brake === undefined ? cell.draftWakeAt : cell.brake.dueAnew(cell.draftWakeAt)
   }
 
-  /** Encodes and measures a decision, changing nothing. Throws what an encoder throws, and when facts are for an actor that is not touched. */
+  /**
+   * Encodes and measures a decision, changing nothing. Throws an encoder's error, and when facts are for an actor that
+   * is not touched.
+   */
   encode(touched: TouchedCells, decision: Decision<unknown, unknown, unknown>): EncodedDecision {
     const cell = touched.self
     const { events, others } = decision
     let count = decision.facts.length
     for (const other of others) count += other.facts.length
-    // Of their exact lengths: lists that grow take a hundred bytes more each, for every decision.
+    // Arrays of the exact length: growing ones take a hundred bytes more each, for every decision.
     const facts = new Array<unknown>(count)
     const cells = new Array<Cell>(count)
     const texts = new Array<string>(count + events.length)
@@ -196,8 +203,9 @@ export class Draft implements DecidingDraft {
   }
 
   /**
-   * Applies a decision to the drafts, and checks the states it leads to. Answers why it could not be, with everything as before. `isCareful`
-   * works on copies, so that it can always be undone; without it `DecideAgain` may be thrown, with drafts that must be discarded.
+   * Applies a decision to the drafts, and checks the states it leads to. Returns why it could not, with everything as
+   * before. `isCareful` works on copies, so that it can always be undone; without it `DecideAgain` may be thrown, with
+   * drafts that must be discarded.
    */
   apply(encoded: EncodedDecision, isCareful: boolean): NotApplied | undefined {
     const { cells, facts, sizes } = encoded
@@ -255,8 +263,9 @@ export class Draft implements DecidingDraft {
   }
 
   /**
-   * Throws when a decision gives facts to an actor that its command claims to be fresh, and that has had some. Only of an actor in memory is
-   * that known; a command that leaves such an actor alone is a repeat that recognizes itself.
+   * Throws when a decision gives facts to an actor that its command claims to be fresh and that has facts. This is
+   * known only for an actor in memory; a command that leaves such an actor unchanged is a repeat that recognizes
+   * itself.
    */
   checkClaims({ fresh }: TouchedCells, { cells }: EncodedDecision): void {
     if (fresh.length === 0) return
@@ -314,7 +323,7 @@ export class Draft implements DecidingDraft {
         cell.loaded = true
         cell.isNew = false
         cell.unreadable = undefined
-        // The timer of what a checkpoint may have of it.
+        // Sets the timer that a checkpoint may have for it.
         timers.loaded(cell)
       }
       cell.state = cell.draft

@@ -1,5 +1,5 @@
 /**
- * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one
+ * Runs one drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one
  * frame's worth of facts with the replies that wait for it (docs/architecture.md, rules 8, 10, 13, 19). Synchronous;
  * afterwards `end`, `commit` or `abandon` ends it.
  */
@@ -16,10 +16,10 @@ import { Decider, type DeciderHost, type Fate, passedOver } from "./Decider.ts"
 import { DecideAgain } from "./Draft.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 
-/** Decisions between two looks at the time. */
+/** Decisions between two checks of the time. */
 const timeStride = 16
 
-/** What a drain needs of its partition. */
+/** The part of its partition that a drain needs. */
 export interface DrainHost extends DeciderHost {
   readonly signals: SignalQueue
   /** Whether loads for timers and signals may be asked for now. */
@@ -34,7 +34,7 @@ export interface DrainHost extends DeciderHost {
 export interface Turn {
   /** Monotonic milliseconds of its beginning. */
   readonly monotonic: number
-  /** The part of its time that is over, from 0. */
+  /** The elapsed part of its time, from 0. */
   readonly spent: () => number
 }
 
@@ -43,7 +43,7 @@ export class Drain {
   private readonly host: DrainHost
   private readonly timers: Timers
   private turn: Turn = { monotonic: 0, spent: () => 0 }
-  /** What is being decided. */
+  /** The entry that is being decided. */
   private inHand: Entry | undefined = undefined
 
   constructor(host: DrainHost, timers: Timers) {
@@ -58,8 +58,8 @@ export class Drain {
   }
 
   /**
-   * Decides what waits, within the bounds of one drain. `logRoom` is how many bytes of facts the log takes, 0 while it
-   * is full; `held` leaves timers and signals for later.
+   * Decides waiting entries, within the bounds of one drain. `logRoom` is how many bytes of facts the log takes, 0
+   * while it is full; `held` leaves timers and signals for later.
    */
   run(head: Head, now: number, turn: Turn, logRoom: number, held: boolean): void {
     assert(this.immediate.size === 0, "a drain begins with answers of another one")
@@ -79,7 +79,7 @@ export class Drain {
         const inHand = this.inHand
         this.inHand = undefined
         if (!(error instanceof DecideAgain) && inHand !== undefined && !waiting.includes(inHand)) {
-          // Nobody would answer it, and decided again it would end the next life too.
+          // Its caller would get no answer, and decided again it would end the next life too.
           inHand.refusal = new CommandFailed({ kind: inHand.actor.kind, reason: describe(error) })
           this.putBack(inHand)
         }
@@ -95,7 +95,7 @@ export class Drain {
     this.decider.begin(head, now, this.turn.monotonic, 0)
   }
 
-  /** The frame of what was decided, to be appended after `head`. */
+  /** Builds the frame of the decisions, to be appended after `head`. */
   frameAfter(head: Head): DraftedFrame {
     const { decidedCount, draft, signalSequence } = this.decider
     const { epoch, hash, number, sequence } = head
@@ -112,14 +112,14 @@ export class Drain {
     }
   }
 
-  /** Ends a drain of which nothing has to be stored. */
+  /** Ends a drain that has nothing to store. */
   end(): void {
     assert(!this.decider.hasFrame, "a drain with a frame ends without it")
     this.decider.takeWaiting()
     this.host.memory.endDrain()
   }
 
-  /** Commits the drain, whose frame is stored at `sequence`. Answers what waited for it. */
+  /** Commits the drain, whose frame is stored at `sequence`. Returns the answers that waited for it. */
   commit(sequence: number): Answers {
     this.decider.draft.commit(sequence, this.host.memory, this.timers)
     this.host.memory.keys.commit(sequence)
@@ -129,7 +129,7 @@ export class Drain {
 
   /**
    * Abandons the drain, whose frame is not stored, or perhaps not: its drafts are void, its signals and timers come
-   * back. Answers the callers who have to be told.
+   * back. Returns the callers that need an answer.
    */
   abandon(): ReadonlyArray<Caller> {
     const entries = this.decider.takeWaiting()
@@ -207,7 +207,7 @@ export class Drain {
     const { host, timers } = this
     const { memory } = host
     const actorIndex = memory.registry.actorIndex(timer.kind)
-    // A kind that has no state any more has no wakes.
+    // A kind that no longer has a state has no wakes.
     const isKnown = memory.registry.actors[actorIndex]?.isStateless === false
     const organization = isKnown ? memory.organization(timer.organization) : undefined
     if (organization === undefined) {
@@ -271,7 +271,7 @@ export class Drain {
     const { isAgain, key } = entry
     if (cell?.loaded === true) {
       cell.suspendedWakeAt = Number.NaN
-      // What the wake has named may rest on a draft that is void.
+      // The time named by the wake may depend on a draft that is void.
       if (cell.brake !== undefined) cell.brake.againAt = isAgain ? wakeAt : Number.NaN
       this.timers.set(cell, cell.dueAt)
     } else if (cell === undefined) {

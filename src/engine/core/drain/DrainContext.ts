@@ -1,10 +1,13 @@
-/** The context that `decide` and `wake` get: the time, the actor's name, ids, and the states of the actors the command touches. */
+/**
+ * Builds the context of `decide` and `wake`: the time, the actor's name, ids, and the states of the actors the command
+ * touches.
+ */
 import type { ActorOfState, DecideContext } from "../../Actor.ts"
 import type { ActorAddress } from "../../address.ts"
 import { deriveId, idKinds } from "../../ids.ts"
 import type { Cell } from "../actors/Organization.ts"
 
-/** What a context needs of the draft that is decided on. */
+/** The part of the draft that a context needs. */
 export interface DecidingDraft {
   readonly partition: number
   readonly now: number
@@ -12,18 +15,18 @@ export interface DecidingDraft {
   readonly epoch: number
   readonly frameNumber: number
   readonly stateOf: (cell: Cell) => unknown
-  /** A new number for a decision that asks for ids; no other decision under this frame number has it. */
+  /** Returns a new number for a decision that asks for ids; no other decision under this frame number has it. */
   readonly nextIdCommand: () => number
 }
 
-/** Up to so many actors are looked through one by one; among more, each is found by its name. */
+/** Up to this many actors are scanned one by one; among more, each is found by its name. */
 const maximumScannedActors = 8
 
 /** The actors that a command touches; the deciding actor counts as touched. */
 export class TouchedCells {
   readonly self: Cell
   readonly cells: ReadonlyArray<Cell>
-  /** Those that the command claims to be fresh. */
+  /** Touched actors that the command claims to be fresh. */
   readonly fresh: ReadonlyArray<Cell>
   private byName: Map<string, Cell> | undefined = undefined
 

@@ -1,7 +1,7 @@
 /**
- * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once
- * (docs/architecture.md, rules 6, 13, 15). Everything that waits here is answered in the end, whatever becomes of this
- * life.
+ * Receives commands, asks of lanes and signals into a partition's core: they are refused, queued or answered
+ * immediately (docs/architecture.md, rules 6, 13, 15). Every entry that waits here is answered in the end, even if this
+ * life ends.
  */
 
 import type { AnyActor } from "../../Actor.ts"
@@ -18,10 +18,10 @@ import { passedOver, peekCommand } from "./Decider.ts"
 import type { LaneAnswer, Lanes } from "./Lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
 
-/** What a guard counts of the bytes that commands hold while they wait. */
+/** Bytes that a guard adds to a waiting command. */
 const guardBytes = 256
 
-/** Whose entry a signal is that is passed over: the name that it came with may be none. */
+/** The organization of a skipped signal: its own name may be invalid. */
 const nobody = "-"
 
 export interface IntakeOptions {
@@ -36,7 +36,7 @@ export interface IntakeOptions {
 export class Intake {
   private readonly shared: IntakeOptions
   private readonly options: CoreOptions
-  /** Why commands are refused now; undefined while they are taken. */
+  /** Why commands are refused now; undefined while they are accepted. */
   private refusal: { readonly error: unknown } | undefined = undefined
 
   constructor(shared: IntakeOptions) {
@@ -44,17 +44,17 @@ export class Intake {
     this.options = shared.options
   }
 
-  /** Refuses commands with this error from now on, or takes them again (undefined). */
+  /** Refuses commands with this error from now on, or accepts them again (undefined). */
   refuse(error: unknown): void {
     this.refusal = error === undefined ? undefined : { error }
   }
 
-  /** Why commands are not taken; undefined while they are. */
+  /** Why commands are refused; undefined while they are accepted. */
   get refusedWith(): unknown {
     return this.refusal?.error
   }
 
-  /** Takes in a caller's command, or answers at once why it cannot. */
+  /** Accepts a caller's command, or returns immediately why it cannot. */
   offer(
     organizationName: string,
     actorIndex: number,
@@ -89,7 +89,7 @@ export class Intake {
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
   }
 
-  /** Begins to load what a command touches that is not in memory. Does nothing where that is not possible now. */
+  /** Begins to load the touched actors that are not in memory. Does nothing if that is not possible now. */
   prefetch(organizationName: string, actorIndex: number, key: string, command: unknown, isFresh: boolean): void {
     if (this.refusal !== undefined) return
     const organization = this.shared.memory.organization(organizationName)
@@ -102,8 +102,8 @@ export class Intake {
   }
 
   /**
-   * Answers the durable state of an actor: at once when it is in memory and the ownership is fresh, otherwise through
-   * the mailbox.
+   * Answers the durable state of an actor: immediately when it is in memory and the ownership is fresh, otherwise
+   * through the mailbox.
    */
   peek(organization: string, actorIndex: number, key: string, caller: Caller, now: Instant): void {
     if (this.refusal === undefined && this.shared.life().time.isFresh(now)) {
@@ -122,7 +122,7 @@ export class Intake {
     return this.refusal === undefined && this.shared.life().time.isFresh(now)
   }
 
-  /** Asks a lane. Answers at once where it can, otherwise later through the caller. */
+  /** Asks a lane. Returns the answer immediately if it can, otherwise later through the caller. */
   askLane(ask: LaneAsk, now: Instant): LaneAnswer {
     if (this.refusal !== undefined) return { accepted: false, value: this.refusal.error }
     this.shared.now.set(now)
@@ -151,8 +151,8 @@ export class Intake {
   }
 
   /**
-   * Takes in an external signal, in order. False when it means nothing; the next meaningful signal then stands for its
-   * place too.
+   * Accepts an external signal, in order. False when it means nothing; the next meaningful signal then covers its place
+   * too.
    */
   signal(sequence: number, organizationName: string, actor: AnyActor, key: string, command: unknown): boolean {
     const actorIndex = this.options.registry.actorIndex(actor.kind)
@@ -174,7 +174,7 @@ export class Intake {
     return true
   }
 
-  /** Lets the next frame say that the partition has come past a signal, which means no command. */
+  /** Records in the next frame that the partition has passed a signal, which means no command. */
   passOver(sequence: number): void {
     const organization = this.shared.memory.organization(nobody)!
     const entry = new Entry(organization, this.options.registry.actors[0]!, 0, "", passedOver, undefined)

@@ -1,7 +1,7 @@
 /**
- * A partition's lanes (docs/architecture.md, rule 15), whose asks are decided where they arrive and make no frame. An
- * ask waits only while an actor that it reads is being loaded, or until the partition's ownership is confirmed, and is
- * then tried again. A state is dropped only when it has ended.
+ * Decides asks of a partition's lanes on arrival (docs/architecture.md, rule 15), without a frame. An ask waits only
+ * while an actor that it reads is being loaded, or until the partition's ownership is confirmed, and is then tried
+ * again. A state is dropped only when it has ended.
  */
 import type { ActorOfState } from "../../Actor.ts"
 import type { ActorAddress } from "../../address.ts"
@@ -14,11 +14,11 @@ import { type Cell, type LaneAsk, LaneCell, type Organization } from "../actors/
 import type { Instant } from "../PartitionTime.ts"
 import { checkKey, quarantined } from "../ruleChecks.ts"
 
-/** What lanes need of their partition. */
+/** The part of their partition that lanes need. */
 export interface LaneHost {
   readonly partition: number
   readonly memory: ActorMemory
-  /** Asks for an actor's state; true when it is there at once. Throws when the state cannot be had. */
+  /** Asks for an actor's state; true when it is there immediately. Throws when the state cannot be had. */
   readonly load: (cell: Cell) => boolean
   /** Makes an ask wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, ask: LaneAsk) => void
@@ -28,7 +28,7 @@ export interface LaneHost {
   readonly poisoned: (kind: string, reason: string) => void
 }
 
-/** An answer, or undefined where the ask waits. */
+/** An answer, or undefined if the ask waits. */
 export type LaneAnswer = { readonly accepted: boolean; readonly value: unknown } | undefined
 
 class RunningContext implements LaneContext {
@@ -81,7 +81,7 @@ export class Lanes {
     return this.unconfirmed.length > 0
   }
 
-  /** Decides at once where possible. */
+  /** Decides immediately if possible. */
   ask(ask: LaneAsk, now: Instant): LaneAnswer {
     return this.decide(ask, now, this.admitsWaiting)
   }
@@ -174,7 +174,7 @@ export class Lanes {
     }
   }
 
-  /** Asks for all actors that the lane reads; answers one that is not there yet. */
+  /** Asks for all actors that the lane reads; returns one that is not there yet. */
   private missing(organization: Organization, cell: LaneCell, now: Instant): Cell | "no room" | undefined {
     const { memory } = this.host
     let missing: Cell | undefined

@@ -1,8 +1,8 @@
 /**
- * The bounded mailbox of a partition (docs/architecture.md, rule 13): a queue per organization, at most a quarter of
- * the whole each, served round-robin. Commands that wait for an actor's state have a bound of their own, so that a
- * hanging store does not shut out commands that need nothing from it. Commands of one organization keep their order,
- * except that one may overtake another that waits for a state.
+ * Queues a partition's commands within bounds (docs/architecture.md, rule 13): a queue per organization, at most a
+ * quarter of the whole each, served round-robin. Commands that wait for an actor's state have a bound of their own, so
+ * that a hanging store does not shut out commands that need nothing from it. Commands of one organization keep their
+ * order, except that one may overtake another that waits for a state.
  */
 import { organizationShare } from "../../limits.ts"
 import type { Entry, Organization } from "../actors/Organization.ts"
@@ -55,7 +55,7 @@ export class Mailbox {
     this.enlist(organization)
   }
 
-  /** Whether `take` would give something. */
+  /** Whether `take` would return an entry. */
   get hasRunnable(): boolean {
     while (this.ringHead !== undefined && this.ringHead.head === undefined) this.dropRingHead()
     return this.ringHead !== undefined
@@ -99,7 +99,7 @@ export class Mailbox {
     this.bounds.commandBytes -= entry.bytes
   }
 
-  /** Takes out everything that waits for one organization, in order. */
+  /** Takes out all waiting entries of one organization, in order. */
   takeAllOf(organization: Organization): ReadonlyArray<Entry> {
     const entries: Array<Entry> = []
     for (let entry = organization.head; entry !== undefined; ) {

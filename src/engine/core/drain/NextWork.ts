@@ -1,5 +1,5 @@
 /**
- * Whether a drain of a partition would find something to decide, and how long there will be nothing
+ * Tells whether a drain of a partition would find something to decide, and how long there will be nothing
  * (docs/architecture.md, rules 10, 13, 19).
  */
 import type { ActorLoader } from "../actors/ActorLoader.ts"
@@ -43,7 +43,7 @@ export class NextWork {
     return this.options.room.isHeld(monotonic) || monotonic < this.crowdedUntil
   }
 
-  /** Whether there is something to decide at the partition's time `told`. */
+  /** Whether there is something to decide at this time of the partition. */
   hasAny(told: number, isHeld: boolean, { monotonic }: Instant): boolean {
     const { mailbox, pages, signals } = this.options
     if (mailbox.hasRunnable) return true
@@ -64,7 +64,7 @@ export class NextWork {
     const untilTimer = pages.waitMillis(this.options.timers, told, monotonic)
     // A due timer that was not fired waits for the end of a hold.
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    // Who asks a lane waits for no more than the pause after a proof that has failed.
+    // An ask of a lane waits no longer than the pause after a failed proof.
     const untilProof = lanes.needsConfirmation ? time.untilAsk(now) : time.untilLook(now)
     return Math.max(1, Math.min(untilWork, untilProof))
   }

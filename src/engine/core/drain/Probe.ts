@@ -1,4 +1,4 @@
-/** What a partition's core holds, read-only: for operators' tools, tests and the simulator's checkers. */
+/** Shows the content of a partition's core, read-only: for operators' tools, tests and the simulator's checkers. */
 
 import type { Head } from "../../frame.ts"
 import type { CheckpointRecord } from "../../ports/Checkpoints.ts"
@@ -62,13 +62,15 @@ export class Probe {
     return largest
   }
 
-  /** How many there are of each thing that has a bound. Serving partitions ask for it, so nothing is counted by walking. */
+  /** Counts each bounded thing. Serving partitions ask for it, so nothing is counted by walking. */
   get counts() {
     const { mailbox, memory, signals, timers } = this.look()
     return {
       organizations: memory.organizations.size,
       actors: memory.cellCount,
-      /** The actors and idempotency keys that stay until a checkpoint has them; while the log is replayed, all of them. */
+      /**
+       * The actors and idempotency keys that stay until a checkpoint has them; while the log is replayed, all of them.
+       */
       changedActors: memory.isReplaying ? memory.cellCount : memory.changedCount,
       laneActors: memory.laneCount,
       timers: timers.size,
@@ -100,8 +102,8 @@ export class Probe {
   }
 
   /**
-   * The actors of a kind that have changed since the newest checkpoint, by their keys, and whether anything is kept of them: the next
-   * checkpoint would say so too.
+   * The changed actors of a kind since the newest checkpoint, by their keys, and whether anything is kept of them: the
+   * next checkpoint would say the same.
    */
   changedKeys(organization: string, actorIndex: number): ReadonlyMap<string, boolean> {
     const { dirty, organizations } = this.look().memory
@@ -117,7 +119,7 @@ export class Probe {
     return found
   }
 
-  /** An idempotency key as the actor that it stands for. */
+  /** Shows an idempotency key as its actor. */
   private key(known: RememberedKey): ProbedActor {
     const { key, organization, sequence: changedAt, text } = known
     const { actors, keyIndex } = this.look().memory.registry

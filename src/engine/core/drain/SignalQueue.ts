@@ -1,5 +1,5 @@
 /**
- * The external signals of a partition that were read and not yet decided, in their order (docs/architecture.md,
+ * Queues the external signals of a partition that were read and not yet decided, in order (docs/architecture.md,
  * "External signals"). Bounded.
  */
 import { maximumQueuedSignals } from "../../limits.ts"

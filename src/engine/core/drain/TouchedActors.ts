@@ -1,7 +1,7 @@
 /**
- * Brings the actors together that an entry needs: its own, its guard's, its idempotency key's and those that it touches
- * (docs/architecture.md, rules 10 and 13). What is not in memory is asked for, and what finds no room is told apart from
- * what can never find any.
+ * Brings together the actors that an entry needs: its own, its guard's, its idempotency key's and those that it touches
+ * (docs/architecture.md, rules 10 and 13). Missing ones are requested. It distinguishes a lack of room now from one
+ * that can never end.
  */
 import type { Touched } from "../../Actor.ts"
 import { maximumTouchedActors } from "../../limits.ts"
@@ -13,17 +13,17 @@ import { MoreThanFit } from "../ruleChecks.ts"
 import type { Draft } from "./Draft.ts"
 import { TouchedCells } from "./DrainContext.ts"
 
-/** What bringing actors together needs of the partition. */
+/** The part of the partition that bringing actors together needs. */
 export interface TouchedActorsHost {
   readonly memory: ActorMemory
   /**
-   * Loads an actor at once and answers true, or asks for its checkpoint row and answers false. One that is claimed to be
-   * fresh is not asked for. Throws when the state cannot be had.
+   * Loads an actor immediately and returns true, or asks for its checkpoint row and returns false. An actor claimed to
+   * be fresh is not requested. Throws when the state cannot be had.
    */
   readonly load: (cell: Cell, isFresh?: boolean) => boolean
 }
 
-/** An actor that has to be loaded first, or that there is no room for one more at present. */
+/** An actor that must be loaded first, or no room for one more at present. */
 export type Missing = Cell | "no room"
 
 export class TouchedActors {
@@ -60,22 +60,22 @@ export class TouchedActors {
     return this.use(known ?? memory.cell(entry.organization, index, key))
   }
 
-  /** Whether an actor's state is there to decide upon. One that is not is asked for. */
+  /** Whether an actor's state is there to decide on. A missing one is requested. */
   bring(cell: Cell, isFresh = false): boolean {
     return cell.loaded || this.draft.hasChanged(cell) || this.host.load(cell, isFresh)
   }
 
-  /** What is remembered under a command's idempotency key; undefined where the rule has to decide. */
+  /** The remembered answer of a command's idempotency key; undefined if the rule has to decide. */
   recalled(entry: Entry, guard: KeyGuard, self: Cell): KnownAnswer | Missing | undefined {
     const found = recall(this.host.memory, entry, guard, this.draft.now)
     if (found === "no room") return this.crowdedBy(entry, self, [])
     if (!(found instanceof Cell)) return found
     this.use(found)
-    // A store without any row has it at once.
+    // A store without any row has it immediately.
     return this.host.load(found) ? this.recalled(entry, guard, self) : found
   }
 
-  /** The actors that a command names. Those not loaded are asked for together, and one of them is answered instead. */
+  /** The actors that a command names. Missing ones are requested together, and one of them is returned instead. */
   touched(entry: Entry, self: Cell, names: ReadonlyArray<Touched>): TouchedCells | Missing {
     const { memory } = this.host
     if (names.length > maximumTouchedActors)
@@ -96,13 +96,13 @@ export class TouchedActors {
       cells.push(cell)
     }
     if (missing !== undefined) return missing
-    // What is remembered under a key takes a place once it is decided.
+    // The remembered answer of a key takes a place once it is decided.
     if (entry.keyGuard !== undefined && !memory.keys.admits(entry.organization, entry.keyGuard.key))
       return this.crowdedBy(entry, self, names)
     return new TouchedCells(self, cells, fresh)
   }
 
-  /** Throws where the actors of one command do not fit, however many others leave. */
+  /** Throws if the actors of one command can never fit, however many others leave. */
   private crowdedBy({ guard, keyGuard }: Entry, self: Cell, names: ReadonlyArray<Touched>): "no room" {
     const { maximumActors } = this.host.memory
     const all = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * What a decision sends to other organizations, checked and encoded by the receiver's schema before anything is appended (docs/architecture.md,
- * rule 17). A fault in it is one of the rule that decided it.
+ * Encodes a decision's messages to other organizations, checked by the receiver's schema before anything is appended
+ * (docs/architecture.md, rule 17). A faulty message is the fault of the rule that decided it.
  */
 import type { Message } from "../../Actor.ts"
 import { isSubjectToken } from "../../address.ts"
@@ -18,7 +18,7 @@ export interface EncodedMessage {
 
 const none: ReadonlyArray<EncodedMessage> = []
 
-/** Checks and encodes a decision's messages. Throws what is wrong with them. */
+/** Checks and encodes a decision's messages. Throws a description of the fault. */
 export const encodeMessages = (
   registry: Registry,
   messages: ReadonlyArray<Message>,
@@ -52,7 +52,7 @@ const encodeOne = (
   if (encoded === undefined) throw new RuleBroken(`a message to ${actor.kind} has no JSON form`)
   const receiver = { organization, kind: actor.kind, key, version: actor.written(level).version }
   const text = encodeMessage({ ...receiver, command: encoded })
-  // Read back, because what a schema encodes to may still hold what JSON leaves out.
+  // Read back, because an encoded value may still hold parts that JSON drops.
   const message = { ...receiver, command: (JSON.parse(text) as ReadonlyArray<unknown>)[4] }
   const bytes = Buffer.byteLength(text)
   if (bytes > maximumMessageBytes)

@@ -1,7 +1,8 @@
 /**
- * Which idempotency keys the checkpoints may hold, in a few bits for each (a Bloom filter in blocks): what it does not know is surely not there,
- * so a new key needs no read (docs/architecture.md, "Idempotency keys"). It is made of generations, each of which goes when all of its keys are
- * over. When all are full, the last one takes on more, and more keys seem to be there than are. Pure.
+ * Filters idempotency keys that the checkpoints may hold, with a few bits for each (a Bloom filter in blocks): a key
+ * that it does not know is surely not stored, so a new key needs no read (docs/architecture.md, "Idempotency keys"). It
+ * consists of generations, each of which is dropped when all of its keys are over. When all are full, the last one
+ * takes more, with more false positives. Pure.
  */
 import { keysPerGeneration, maximumGenerations } from "../../limits.ts"
 import type { KeyHash } from "./KeyHash.ts"
@@ -11,7 +12,7 @@ const bitsPerKey = 16
 const blockBits = 512
 const wordsPerBlock = blockBits / 32
 
-/** The bits of a place in a block; four places stand for a key. */
+/** The bits of a place in a block; each key has four places. */
 const placeBits = 9
 const placeMask = blockBits - 1
 
@@ -61,7 +62,7 @@ class Generation {
 export class KeyFilter {
   private generations: Array<Generation> = []
 
-  /** Whether the last generation takes on more than it is made for. */
+  /** Whether the last generation holds more than it is designed for. */
   get isFull(): boolean {
     const { generations } = this
     return generations.length === maximumGenerations && generations[generations.length - 1]!.keys >= keysPerGeneration
@@ -85,7 +86,7 @@ export class KeyFilter {
     last.add(hash)
   }
 
-  /** Forgets generations all of whose keys are over at a time. */
+  /** Forgets generations whose keys are all over at a time. */
   forget(now: number): void {
     this.generations = this.generations.filter(({ until }) => until > now)
   }

@@ -24,7 +24,7 @@ export class KeyHash {
 
   /** Hashes a key of an organization, whose own hash is given. */
   of(organizationHash: number, key: string): this {
-    // A key is looked for, not found, and added.
+    // A key is usually looked up, not found, and added.
     if (key === this.key && organizationHash === this.organizationHash) return this
     let one = organizationHash
     let other = ~organizationHash

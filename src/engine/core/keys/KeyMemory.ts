@@ -1,7 +1,8 @@
 /**
- * The idempotency keys of a partition whose answers no checkpoint has yet (docs/architecture.md, "Idempotency keys"). Each is one fact that is
- * the whole state, so it is held as the bytes that the row will have, in a table beside the heap: actors would cost the garbage collector more
- * than the decisions. A key leaves memory with the checkpoint that stores it. Nothing that a drain drafts stays unless its frame is stored.
+ * Holds the idempotency keys of a partition whose answers no checkpoint has yet (docs/architecture.md, "Idempotency
+ * keys"). Each is one fact that is the whole state, so it is held as the bytes of its future row, in a table beside the
+ * heap: actors would cost the garbage collector more than the decisions. A key leaves memory with the checkpoint that
+ * stores it. Drafts of a drain stay only if its frame is stored.
  */
 import type { ActorMemory } from "../actors/ActorMemory.ts"
 import type { Cell, Organization } from "../actors/Organization.ts"
@@ -12,7 +13,7 @@ import { KeyTable, type RememberedKey } from "./KeyTable.ts"
 import { StoredKeys } from "./StoredKeys.ts"
 
 export class KeyMemory {
-  /** The keys that the checkpoints have. Each life learns them again. */
+  /** The keys in the checkpoints. Each life reads them again. */
   stored: StoredKeys
   private readonly memory: ActorMemory
   private readonly hash = new KeyHash()
@@ -26,7 +27,7 @@ export class KeyMemory {
     this.stored = this.storedSince(undefined)
   }
 
-  /** Knowledge of a new life: keys in checkpoints that count at this time; undefined without checkpoints. */
+  /** Starts a new life's knowledge: keys in checkpoints that count at this time; undefined without checkpoints. */
   storedSince(now: number | undefined): StoredKeys {
     const { actors, keyIndex } = this.memory.registry
     return new StoredKeys(actors[keyIndex]!.kind, now)
@@ -41,20 +42,20 @@ export class KeyMemory {
     return this.table.find(organization, key, this.hash.of(organization.hash, key).first)
   }
 
-  /** The fact that is remembered here, by the running drain or before it, as JSON; undefined where a checkpoint may have it. */
+  /** The fact remembered here, by the running drain or before it, as JSON; undefined if a checkpoint may have it. */
   find(organization: Organization, key: string): string | undefined {
     const place = this.placeOf(organization, key)
     return place === -1 ? undefined : this.table.textAt(place)
   }
 
-  /** What is remembered here and stored. */
+  /** The stored answer of a key that is in memory. */
   durable(organization: Organization, key: string): RememberedKey | undefined {
     const found = this.placeOf(organization, key)
     const place = found < this.durableCount ? found : this.table.beforeOf(found)
     return place === -1 ? undefined : this.table.at(place)
   }
 
-  /** Whether an actor of a key need not be looked for: what is remembered of it is here, or nowhere. */
+  /** Whether an actor of a key need not be looked up: its answer is here, or does not exist. */
   isKnown(organization: Organization, key: string): boolean {
     return this.placeOf(organization, key) !== -1 || this.stored.lacks(organization, key)
   }
@@ -63,7 +64,7 @@ export class KeyMemory {
   draft(organization: Organization, key: string, remembrance: Remembrance): void {
     const before = this.table.add(organization, key, this.hash.of(organization.hash, key), remembrance)
     assert(before < this.durableCount, "a key is decided twice in a frame")
-    // What was read of it is no longer true once the frame is stored, and is read again if it is not.
+    // The actor's state as read is wrong once the frame is stored, and is read again if it is not.
     const cell = this.cellOf(organization, key)
     if (cell !== undefined) this.memory.remove(cell)
     this.memory.countKey(organization, 1)
@@ -84,23 +85,23 @@ export class KeyMemory {
     this.commit(sequence)
   }
 
-  /** The frame of what was drafted is stored. */
+  /** Marks the drafts as stored. */
   commit(sequence: number): void {
     for (; this.durableCount < this.table.count; this.durableCount++) this.table.stored(this.durableCount, sequence)
   }
 
-  /** The frame of what was drafted is not stored. */
+  /** Drops the drafts: their frame is not stored. */
   discard(): void {
     // The last one goes first, so that each place in the table is again what it was.
     while (this.table.count > this.durableCount) this.memory.countKey(this.table.takeLast(), -1)
   }
 
-  /** All that is stored: of each key the last answer. */
+  /** All stored answers: the last one of each key. */
   all(): Iterable<RememberedKey> & { readonly count: number } {
     return this.table.view(this.durableCount)
   }
 
-  /** A checkpoint up to `sequence` is written: it has those up to there. */
+  /** Drops the keys up to `sequence`, which a checkpoint now has. */
   saved(sequence: number): void {
     const { memory, stored, table } = this
     let count = 0
@@ -113,7 +114,7 @@ export class KeyMemory {
     this.durableCount -= count
   }
 
-  /** Forgets everything; the memory counts anew. */
+  /** Forgets everything; the memory counts from zero. */
   clear(): void {
     this.table = new KeyTable()
     this.durableCount = 0

@@ -1,6 +1,6 @@
 /**
- * A table of remembered answers in the order in which they came, each found by its key: numbers and bytes in typed arrays, so that a hundred
- * thousand of them are a few objects. What came last can be taken out again. Pure.
+ * A table of remembered answers in the order of arrival, each found by its key: numbers and bytes in typed arrays, so
+ * that a hundred thousand of them are a few objects. The latest can be removed again. Pure.
  */
 import type { Organization } from "../actors/Organization.ts"
 import type { Remembrance } from "./KeyGuard.ts"
@@ -34,12 +34,12 @@ export class KeyTable {
   private hashes: Int32Array<ArrayBuffer>
   /** The second halves of the hashes. */
   private seconds: Int32Array<ArrayBuffer>
-  /** The entry that each one has taken the place of, counted from 1; 0 for none. */
+  /** The entry that each one has replaced, counted from 1; 0 for none. */
   private befores: Int32Array<ArrayBuffer>
   /** Sequences of their frames; 0 for a draft. */
   private sequences: Float64Array<ArrayBuffer>
   private untils: Float64Array<ArrayBuffer>
-  /** Where each entry's key begins in `bytes`, and where its text does; the text ends where the next key begins. */
+  /** The beginnings of each entry's key and text in `bytes`; the text ends at the beginning of the next key. */
   private keyStarts: Int32Array<ArrayBuffer>
   private textStarts: Int32Array<ArrayBuffer>
   private organizations: Array<Organization> = []
@@ -65,7 +65,7 @@ export class KeyTable {
     return this.slots[this.slotOf(organization, key, hash)]! - 1
   }
 
-  /** Adds an entry. Answers the place of the one that it takes the place of, or -1. */
+  /** Adds an entry. Returns the place of the one that it replaces, or -1. */
   add(organization: Organization, key: string, hash: KeyHash, { bytes, text, until }: Remembrance): number {
     if (this.count === this.capacity) this.grow()
     const place = this.count
@@ -89,7 +89,7 @@ export class KeyTable {
     return before - 1
   }
 
-  /** Takes out the entry that was added last. Answers its organization. */
+  /** Removes the entry that was added last. Returns its organization. */
   takeLast(): Organization {
     const place = --this.count
     const organization = this.organizations.pop()!
@@ -143,7 +143,7 @@ export class KeyTable {
     }
   }
 
-  /** The entries before a place, without those whose place another one of them has taken. It stays as it is, whatever is added. */
+  /** The entries before a place, without the replaced ones. It does not change when entries are added. */
   view(end: number): Iterable<RememberedKey> & { readonly count: number } {
     const isPast = new Uint8Array(end)
     let count = end
@@ -187,7 +187,7 @@ export class KeyTable {
     return table
   }
 
-  /** The slot of a key, or the one that it would have. */
+  /** The slot of a key, or the one that it would get. */
   private slotOf(organization: Organization, key: string, hash: number): number {
     const { slots } = this
     const mask = slots.length - 1

@@ -1,7 +1,7 @@
 /**
- * What a life knows of the idempotency keys in the checkpoints: at its begin they are read page by page, beside everything else, and from then on
- * it notes those that its own checkpoints store. Until all are read, and where there are more than the filter takes, a key that is not in memory
- * is looked for in the store (docs/architecture.md, "Idempotency keys").
+ * A life's knowledge of the idempotency keys in the checkpoints: it reads them page by page when it begins, beside
+ * everything else, and then adds those that its own checkpoints store. Until all are read, and if there are more than
+ * the filter takes, a key that is not in memory is looked up in the store (docs/architecture.md, "Idempotency keys").
  */
 import { fnv1a } from "../../address.ts"
 import { maximumKeyPage, pageHoldMillis } from "../../limits.ts"
@@ -12,7 +12,7 @@ import { KeyHash } from "./KeyHash.ts"
 
 /** A page of stored keys to be read. */
 export interface KeyPageRequest {
-  /** Those that asked: the page means nothing to a later life. */
+  /** The requester: the page is void in a later life. */
   readonly of: StoredKeys
   readonly after: ExpiryRow
   readonly limit: number
@@ -22,20 +22,23 @@ export class StoredKeys {
   private readonly kind: string
   private readonly filter = new KeyFilter()
   private readonly hash = new KeyHash()
-  /** Where the next page begins; undefined when there is none, or no more room for it. */
+  /** The beginning of the next page; undefined when there is none, or no more room for it. */
   private after: ExpiryRow | undefined
   private isComplete: boolean
   private isUnderWay = false
   private notBefore = 0
 
-  /** `kind`: that of the keys' actors. `since`: the time from which on checkpoints may hold keys that count; undefined without checkpoints. */
+  /**
+   * `kind`: that of the keys' actors. `since`: the time from which on checkpoints may hold keys that count; undefined
+   * without checkpoints.
+   */
   constructor(kind: string, since: number | undefined) {
     this.kind = kind
     this.after = since === undefined ? undefined : { expiresAt: since, organization: "", kind: "", key: "" }
     this.isComplete = since === undefined
   }
 
-  /** Whether no checkpoint holds a key that counts. False where that is not sure. */
+  /** Whether no checkpoint holds a key that counts. False if that is not certain. */
   lacks({ hash }: Organization, key: string): boolean {
     return this.isComplete && !this.filter.mayHave(this.hash.of(hash, key))
   }
@@ -60,7 +63,7 @@ export class StoredKeys {
     return { of: this, after: this.after!, limit: maximumKeyPage }
   }
 
-  /** Takes in a page; undefined when it could not be read. */
+  /** Adds the keys of a page; undefined when it could not be read. */
   took({ limit, of }: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, monotonic: number): void {
     if (of !== this) return
     this.isUnderWay = false

@@ -1,6 +1,6 @@
 /**
- * A command that is asked under an idempotency key: what is remembered under it, in memory or in the checkpoints, and what is added to the frame
- * of its decision (docs/architecture.md, "Idempotency keys").
+ * Handles a command under an idempotency key: finds its remembered answer, in memory or in the checkpoints, and adds
+ * the new one to the frame of its decision (docs/architecture.md, "Idempotency keys").
  */
 import type { ActorMemory } from "../actors/ActorMemory.ts"
 import type { Cell, Entry } from "../actors/Organization.ts"
@@ -14,8 +14,8 @@ const overheadBytes = 48
 const maximumCharacterBytes = 2
 
 /**
- * What is remembered under a command's key: the answer, undefined for none; the actor that has to be loaded to know; or that there is no room for
- * one more. `now` is the partition's time.
+ * The remembered result of a command's key: the answer, undefined for none; the actor that must be loaded to know; or
+ * no room for one more. `now` is the partition's time.
  */
 export const recall = (
   memory: ActorMemory,
@@ -37,7 +37,7 @@ export const recall = (
 export const bytesOf = ({ organization }: Entry, { key }: KeyGuard, { bytes }: Remembrance): number =>
   bytes + overheadBytes + key.length + maximumCharacterBytes * organization.name.length
 
-/** Adds what is remembered of a decision to its frame. */
+/** Adds the answer of a decision to its frame. */
 export const remember = (
   memory: ActorMemory,
   { builder }: Draft,

@@ -25,14 +25,14 @@ export class CheckpointPace {
     this.afterBytes = options.checkpointBytes
   }
 
-  /** Takes in the replayed tail: its frames, the bytes since the checkpoint, and the most bytes of the log. */
+  /** Counts the replayed tail: its frames, the bytes since the checkpoint, and the most bytes of the log. */
   replayed(frames: number, bytes: number, logBytes: number): void {
     this.frames = frames
     this.bytes = bytes
     this.afterBytes = Math.min(this.options.checkpointBytes, Math.floor(logBytes / checkpointsPerLog))
   }
 
-  /** Notes a stored frame and answers whether a checkpoint is due. */
+  /** Counts a stored frame; returns whether a checkpoint is due. */
   stored(bytes: number, changedActors: number): boolean {
     this.frames++
     this.bytes += bytes

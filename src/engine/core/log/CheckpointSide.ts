@@ -1,6 +1,6 @@
 /**
- * The side of a partition's core that deals with checkpoints (docs/architecture.md, rules 9 and 10): what it wants to
- * read from them, what was read, and the states that go into the next one.
+ * Handles the checkpoints for a partition's core (docs/architecture.md, rules 9 and 10): the reads that it needs, their
+ * results, and the states that go into the next checkpoint.
  */
 
 import type { ActorRow, CheckpointRecord, ExpiryRow, TimerRow } from "../../ports/Checkpoints.ts"
@@ -34,7 +34,7 @@ export class CheckpointSide {
     return this.shared.life().loader.newestCheckpoint
   }
 
-  /** The next thing to be read from the checkpoints, if any may be read now. */
+  /** The next read from the checkpoints, if one may start now. */
   takeRead(now: Instant): ReadRequest | undefined {
     const batch = this.shared.life().loader.take()
     if (batch !== undefined) return { _tag: "Actors", batch }
@@ -51,7 +51,7 @@ export class CheckpointSide {
     return { _tag: "Timers", page: pages.ask(timers, this.newest?.sequence ?? 0, now.monotonic) }
   }
 
-  /** Takes in the rows of a batch; undefined when they could not be read. */
+  /** Stores the rows of a batch; undefined when they could not be read. */
   loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow> | undefined, now: Instant): void {
     this.shared.now.set(now)
     this.shared.life().loader.at(now.monotonic)
@@ -59,7 +59,7 @@ export class CheckpointSide {
     else this.shared.life().loader.loaded(batch, rows)
   }
 
-  /** Takes in a page of timers; undefined when it could not be read. */
+  /** Adds a page of timers; undefined when it could not be read. */
   paged(page: PageRequest, rows: ReadonlyArray<TimerRow> | undefined, now: Instant): void {
     if (!this.shared.life().pages.ended(page, rows !== undefined, now.monotonic)) return
     this.shared.memory.keepsTimers = false
@@ -72,7 +72,7 @@ export class CheckpointSide {
     this.options.host.wake()
   }
 
-  /** Takes in a page of stored idempotency keys; undefined when it could not be read. */
+  /** Adds a page of stored idempotency keys; undefined when it could not be read. */
   keysPaged(page: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, now: Instant): void {
     this.shared.memory.keys.stored.took(page, rows, now.monotonic)
   }
@@ -98,8 +98,8 @@ export class CheckpointSide {
   }
 
   /**
-   * Notes that a checkpoint is written. `coveredBytes` is the size of the frames that it covers and the one before did
-   * not.
+   * Notes that a checkpoint is written. `coveredBytes` is the size of the frames that it covers and the previous one
+   * did not.
    */
   saved(record: CheckpointRecord, count: number, coveredBytes: number): void {
     assert(record.sequence <= this.shared.life().head.sequence, "a checkpoint is ahead of the head")

@@ -1,8 +1,8 @@
 /**
- * How much a partition's log still takes (docs/architecture.md, rule 14). A small part is kept for claims and marks:
- * before facts would touch that part they are refused without being sent. So a partition whose log has filled up can
- * still claim it, and can write the one frame behind which its checkpoints free the rest. Between two looks at the log
- * itself this is an estimate.
+ * Estimates how much a partition's log still takes (docs/architecture.md, rule 14). A small part is reserved for claims
+ * and marks: facts that would touch it are refused without being sent. So a partition whose log is full can still claim
+ * it, and can write the one frame behind which its checkpoints free the rest. Between two reports of the log itself
+ * this is an estimate.
  */
 import {
   fullHoldMillis,
@@ -12,7 +12,7 @@ import {
   storedOverheadBytes
 } from "../../limits.ts"
 
-/** How full the log is, as its leader says. */
+/** The fill of the log, as its leader reports it. */
 export interface LogFill {
   readonly bytes: number
   readonly maximumBytes: number
@@ -21,7 +21,7 @@ export interface LogFill {
 export class LogRoom {
   private bytes = 0
   private maximumBytes = Number.POSITIVE_INFINITY
-  /** Whether facts were refused since we last looked at the log. */
+  /** Whether facts were refused since the log was last checked. */
   private isDoubtful = false
   /** The log itself refused a frame, so no facts are sent before this monotonic time. */
   private refusedUntil = 0
@@ -31,7 +31,7 @@ export class LogRoom {
   /** Whether a mark was written since there was last room. */
   private isMarked = false
 
-  /** Takes in what the log itself said. */
+  /** Records the fill that the log reports. */
   note({ bytes, maximumBytes }: LogFill): void {
     this.bytes = bytes
     this.maximumBytes = maximumBytes
@@ -91,7 +91,7 @@ export class LogRoom {
     return this.bytes > this.maximumBytes - this.reserve - minimumLogReserveBytes
   }
 
-  /** Whether a mark would let a checkpoint free the log. True once each time the log has filled up. */
+  /** Whether a mark would allow a checkpoint to free the log. True once each time the log has filled up. */
   get wantsMark(): boolean {
     return this.isFull && !this.isMarked
   }

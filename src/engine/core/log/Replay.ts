@@ -1,7 +1,7 @@
 /**
  * Folds the log's tail into the actors when a partition recovers (docs/architecture.md, rules 9 and 17). It refuses a
  * frame that does not follow the one before. A fact that cannot be folded is kept and takes its organization out of
- * service; the other organizations go on.
+ * service; the other organizations continue.
  */
 import { formatAddress } from "../../address.ts"
 import { describe } from "../../describe.ts"
@@ -23,7 +23,10 @@ import type { Cell, Organization, Unreadable } from "../actors/Organization.ts"
 import { checkState, wakeAtOf } from "../ruleChecks.ts"
 import type { Timers } from "../timers/Timers.ts"
 
-/** A state that its schema refuses, which later facts of the same decision may mend: a decision checks its facts together. */
+/**
+ * A state that its schema refuses, which later facts of the same decision may mend: a decision checks its facts
+ * together.
+ */
 interface Doubt {
   /** The last state that its schema accepted. */
   readonly before: unknown
@@ -42,18 +45,22 @@ export interface ReplayOptions {
 
 export class Replay {
   head: Head
-  /** Told of each frame that was read, with the head that it makes. */
+  /** Called with each frame that was read, and the head after it. */
   onFrame: (head: Head, frame: Frame) => void = () => {}
   private readonly memory: ActorMemory
   private readonly quarantined: (organization: string, reason: string) => void
-  /** Organizations in which something broke at the first folding. They are folded on copies, and each state is checked. */
+  /**
+   * Organizations in which something broke at the first folding. They are folded on copies, and each state is checked.
+   */
   private readonly careful: ReadonlySet<string>
-  /** Organizations to fold again with care, because it is not known where it broke or what a rule left half changed. */
+  /**
+   * Organizations to fold again with care, because the faulty fact, or the half-finished change of a rule, is unknown.
+   */
   private readonly broken = new Set<string>()
   private readonly doubts = new Map<Cell, Doubt>()
   private readonly fillAll: (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) => void
   private readonly changed = new Set<Cell>()
-  /** The entries of frames' tables whose actors have begun anew. */
+  /** The entries of frames' tables that made their actors fresh. */
   private readonly begun = new WeakSet<FrameActor>()
   private readonly linked: Array<{ readonly sequence: number; readonly frame: Frame }> = []
 
@@ -66,8 +73,8 @@ export class Replay {
   }
 
   /**
-   * Takes in frames of the tail. Answers what is wrong with them, or the actors whose rows are needed before the frames
-   * can be applied.
+   * Checks frames of the tail. Returns a fault as a sentence, or the actors whose rows are needed before the frames can
+   * be applied.
    */
   link(stored: ReadonlyArray<StoredFrame>): string | ReadonlyArray<Cell> {
     const frames: Array<Frame> = []
@@ -80,12 +87,12 @@ export class Replay {
     return this.missing(frames)
   }
 
-  /** Takes in the rows of those actors. */
+  /** Stores the rows of those actors. */
   fill(cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>): void {
     this.fillAll(cells, rows)
   }
 
-  /** Applies the frames that were linked; answers a sentence where this program cannot. */
+  /** Applies the linked frames; returns a sentence if this program cannot. */
   apply(): string | undefined {
     for (const { frame, sequence } of this.linked.splice(0)) {
       for (const record of frame.records) {
@@ -97,7 +104,7 @@ export class Replay {
   }
 
   /**
-   * Decodes a frame, checks that it follows the head, and makes it the new head. Answers a sentence when it does not
+   * Decodes a frame, checks that it follows the head, and makes it the new head. Returns a sentence when it does not
    * follow.
    */
   private linkOne(stored: StoredFrame): Frame | string {
@@ -115,7 +122,7 @@ export class Replay {
     return frame
   }
 
-  /** Makes the cells of the frames' actors that are not in memory yet, and answers them. */
+  /** Makes the cells of the frames' actors that are not in memory yet, and returns them. */
   private missing(frames: ReadonlyArray<Frame>): ReadonlyArray<Cell> {
     const { memory } = this
     const missing: Array<Cell> = []
@@ -134,7 +141,7 @@ export class Replay {
         // room.
         memory.admitsActor()
         const cell = memory.cell(organization, index, actor.key)
-        // What a checkpoint has of it does not count.
+        // Its row in a checkpoint does not count.
         if (!actor.isFresh) missing.push(cell)
       }
     }
@@ -150,7 +157,7 @@ export class Replay {
     )
   }
 
-  /** Answers how the sentence ends about a fact that this program cannot apply. */
+  /** Returns the end of the sentence about a fact that this program cannot apply. */
   private applyFact(sequence: number, record: FrameRecord): string | undefined {
     const { actor: of, fact } = record
     const { registry } = this.memory
@@ -181,7 +188,7 @@ export class Replay {
     return undefined
   }
 
-  /** Gives an actor its initial state again, whatever was stored of it before. */
+  /** Gives an actor its initial state again, whatever was stored before. */
   private beginAnew(cell: Cell, of: FrameActor): void {
     this.begun.add(of)
     this.doubts.delete(cell)
@@ -189,7 +196,7 @@ export class Replay {
     if (cell.unreadable !== undefined) this.quarantine(cell.organization, cell.unreadable.reason)
   }
 
-  /** Folds a fact. The row's state belongs to nobody else, so it may be changed in place; a shared initial state may not. */
+  /** Folds a fact. No one else holds the row's state, so it may be changed in place; a shared initial state may not. */
   private fold(cell: Cell, fact: unknown, version: number): void {
     const { actor } = cell
     const { copy, evolve } = actor.options
@@ -202,7 +209,7 @@ export class Replay {
     }
   }
 
-  /** Folds a fact on a copy and checks the result, to find the fact from which on an actor cannot be read. */
+  /** Folds a fact on a copy and checks the result, to find the first fact after which an actor cannot be read. */
   private foldCarefully(cell: Cell, sequence: number, stored: StoredFact): void {
     const { actor, state: before } = cell
     const { copy, evolve } = actor.options
@@ -231,8 +238,8 @@ export class Replay {
   }
 
   /**
-   * Ends the replay: changed actors wait for a checkpoint, and timers are set. Answers the organizations that have to
-   * be folded anew with care, with nothing of use in memory.
+   * Ends the replay: changed actors wait for a checkpoint, and timers are set. Returns the organizations that must be
+   * folded again with care, with nothing of use in memory.
    */
   finish(timers: Timers): ReadonlySet<string> {
     for (const [cell, { before, facts, reason }] of this.doubts)
@@ -253,7 +260,7 @@ export class Replay {
     return this.broken
   }
 
-  /** Whether a state that was folded without looking can be written; its organization is broken otherwise. */
+  /** Whether a state that was folded without checks can be written; its organization is broken otherwise. */
   private isSound(cell: Cell): boolean {
     try {
       checkState(cell.actor, cell.state)
@@ -264,7 +271,7 @@ export class Replay {
     }
   }
 
-  /** One more fact of an actor that cannot be read. */
+  /** Keeps one more fact of an actor that cannot be read. */
   private setAsideToo(cell: Cell, { reason, row }: Unreadable, stored: StoredFact): void {
     cell.unreadable = { reason, row: row === undefined ? undefined : keepAlso(row, stored) }
     this.quarantine(cell.organization, reason)

@@ -1,6 +1,6 @@
 /**
- * The pages of timers that are read from the checkpoints beside the loop (docs/architecture.md, rules 10 and 16). One
- * is read at a time, and it holds back the timers in memory for a bounded time only.
+ * Schedules the pages of timers that are read from the checkpoints beside the loop (docs/architecture.md, rules 10 and
+ * 16). One is read at a time, and it holds back the timers in memory for a bounded time only.
  */
 
 import { maximumTimerPage, pageHoldMillis } from "../../limits.ts"
@@ -9,7 +9,7 @@ import type { Timer, Timers } from "./Timers.ts"
 
 /** A page of timers to be read. */
 export interface PageRequest {
-  /** Those that asked: the page means nothing to a later life. */
+  /** The requester: the page is void in a later life. */
   readonly of: TimerPages
   /** Only rows up to this frame count. */
   readonly through: number
@@ -49,7 +49,7 @@ export class TimerPages {
     return this.askedAt !== undefined && timers.isBeyondHorizon(timer) && monotonic < this.askedAt + pageHoldMillis
   }
 
-  /** Milliseconds until the timers should be looked at again although nothing happens; 0 for at once. */
+  /** Milliseconds until the timers should be checked again although nothing happens; 0 for immediately. */
   waitMillis(timers: Timers, now: number, monotonic: number): number {
     const first = timers.first
     const untilFirst = first === undefined ? Number.POSITIVE_INFINITY : first.wakeAt - now

@@ -1,8 +1,8 @@
 /**
- * The timers of a partition (docs/architecture.md, rule 10): at most one for each actor in memory, and the earliest of
- * the actors that left it, in (time, name) order. Later timers of actors that left stay in the checkpoints' index, from
- * `horizon` on; those that no checkpoint has (`wakeAgain`) all stay here. A timer moves with its actor, so the actors, a
- * few pages and a bound of its own limit the number of timers.
+ * Holds the timers of a partition (docs/architecture.md, rule 10): at most one for each actor in memory, and the
+ * earliest timers of evicted actors, in (time, name) order. Later timers of evicted actors are in the checkpoints'
+ * index, from `horizon` on; those that no checkpoint has (`wakeAgain`) all stay here. A timer moves with its actor, so
+ * the actors, a few pages and a bound of its own limit the number of timers.
  */
 import { Heap } from "../../../common/Heap.ts"
 import { type ActorAddress, compareAddresses } from "../../address.ts"
@@ -11,7 +11,7 @@ import type { TimerRow } from "../../ports/Checkpoints.ts"
 import type { Cell } from "../actors/Organization.ts"
 import { assert } from "../assert.ts"
 
-/** How many timers of actors that left memory are held at most. The later ones are read again from the checkpoints. */
+/** Most timers of evicted actors. The later ones are read again from the checkpoints. */
 export const maximumColdTimers = 4 * maximumTimerPage
 
 /** A timer of an actor that is not in memory. */
@@ -51,7 +51,7 @@ export class Timers {
   private readonly heap = new Heap<Timer>(compareTimers)
   /** Timers of actors that are not in memory, by name. */
   private cold = new Map<string, Timer>()
-  /** Those among them that no checkpoint has. */
+  /** Number of them that no checkpoint has. */
   private againCount = 0
   /** The last timer that was read from the checkpoints; undefined when none was. */
   private horizon: TimerRow | undefined = undefined
@@ -88,7 +88,7 @@ export class Timers {
     }
   }
 
-  /** Whether an actor may leave memory: where no checkpoint has its timer, there must be room for it here. */
+  /** Whether an actor may leave memory: if no checkpoint has its timer, there must be room for it here. */
   mayLeave({ timer, wakeAt }: Cell): boolean {
     return timer === undefined || timer.wakeAt === wakeAt || this.againCount < maximumAgainTimers
   }
@@ -111,7 +111,7 @@ export class Timers {
     this.cold.set(nameOf(timer), timer)
   }
 
-  /** The timers of actors that left memory that pages can bring back. */
+  /** The timers of evicted actors that pages can bring back. */
   private get pagedCount(): number {
     return this.cold.size - this.againCount
   }
@@ -129,7 +129,7 @@ export class Timers {
     this.push(timer)
   }
 
-  /** When to look next: at the earliest timer or, if the checkpoints hold more, at the horizon. */
+  /** The next time to check: the earliest timer or, if the checkpoints hold more, the horizon. */
   nextAt(): number {
     const first = this.heap.first?.wakeAt ?? Number.POSITIVE_INFINITY
     return this.hasRoomForPage ? Math.min(first, this.horizonAt) : first
@@ -149,18 +149,18 @@ export class Timers {
     return this.more && this.pagedCount <= maximumColdTimers - 2 * maximumTimerPage
   }
 
-  /** Where the next page begins. */
+  /** The beginning of the next page. */
   get pageAfter(): TimerRow | undefined {
     return this.horizon
   }
 
   /**
-   * Takes in a page. `isInMemory` tells which actors have timers of their own, which count instead; `full` says that
-   * there may be more behind the page.
+   * Adds a page. `isInMemory` says which actors have timers of their own, which count instead; `full` says that there
+   * may be more behind the page.
    */
   addPage(rows: ReadonlyArray<TimerRow>, full: boolean, isInMemory: (row: TimerRow) => boolean): void {
     for (const row of rows) {
-      // The row of an actor that asked to be woken again has the time before that.
+      // The row of an actor that asked to be woken again has an older time.
       if (isInMemory(row) || this.cold.get(nameOf(row))?.isAgain === true) continue
       this.addCold({ ...row, isAgain: false })
     }
@@ -184,7 +184,10 @@ export class Timers {
     this.more = true
   }
 
-  /** The same for a timer that was put off. Where there is one already, its actor has been in memory meanwhile, and that one is newer. */
+  /**
+   * Puts back a timer that was put off. If the actor has one already, it has been in memory meanwhile, and that timer
+   * is newer.
+   */
   addPutOff(row: ColdTimer): void {
     if (!this.cold.has(nameOf(row))) this.addCold(row)
   }
@@ -195,7 +198,10 @@ export class Timers {
     if (timer !== undefined) this.remove(timer)
   }
 
-  /** Drops the cold timer of an actor that is now in memory with a timer of its own. Answers what `wakeAgain` has named; NaN for nothing. */
+  /**
+   * Drops the cold timer of an actor that is now in memory with a timer of its own. Returns the time that `wakeAgain`
+   * has named; NaN for none.
+   */
   loaded(cell: Cell): number {
     const timer = this.cold.size === 0 ? undefined : this.cold.get(nameOf(cell.address))
     if (timer === undefined) return Number.NaN

@@ -1,6 +1,7 @@
 /**
- * What is known of an actor's wakes in this life (docs/architecture.md, "Wakes"): when `wakeAgain` wants the next one, and the brake of an actor
- * whose wakes follow each other without end. One for each actor that was woken; it leaves memory with its actor. Pure.
+ * Tracks an actor's wakes in this life (docs/architecture.md, "Wakes"): the next time that `wakeAgain` asks for, and
+ * the brake on an actor whose wakes follow each other without end. One for each actor that was woken; it leaves memory
+ * with its actor. Pure.
  */
 import { brakeHoldMillis, maximumWakes, wakesWindowMillis } from "../../limits.ts"
 import type { Cell } from "../actors/Organization.ts"
@@ -12,9 +13,9 @@ export const brakeOf = (cell: Cell): WakeBrake => {
 }
 
 export class WakeBrake {
-  /** The time that `wakeAgain` has named last, counted instead of the state's until the state changes; NaN for none. */
+  /** The last time that `wakeAgain` has named, used instead of the state's until the state changes; NaN for none. */
   againAt = Number.NaN
-  /** Until when the actor is held, in the partition's time. */
+  /** The end of the actor's pause, in the partition's time. */
   private heldUntil = Number.NEGATIVE_INFINITY
   /** When the running window began, monotonic milliseconds, and the wakes in it. */
   private since = Number.NEGATIVE_INFINITY
@@ -25,12 +26,12 @@ export class WakeBrake {
     return Math.max(Number.isNaN(this.againAt) ? wakeAt : this.againAt, this.heldUntil)
   }
 
-  /** When it is due after a change of its state, which ends what `wakeAgain` has named. */
+  /** When it is due after a change of its state, which cancels the time that `wakeAgain` has named. */
   dueAnew(wakeAt: number): number {
     return Math.max(wakeAt, this.heldUntil)
   }
 
-  /** Counts a wake. Answers false, and holds the actor up, when there were too many within the window already. */
+  /** Counts a wake. Returns false, and pauses the actor, when there were too many within the window already. */
   admits(now: number, monotonic: number): boolean {
     if (monotonic - this.since >= wakesWindowMillis) {
       this.since = monotonic

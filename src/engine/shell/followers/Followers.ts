@@ -1,6 +1,7 @@
 /**
- * Who follows actors of a partition in this process (docs/architecture.md, "Followers"). Stored frames are shown to followers as they
- * come; what a follower has not taken waits for it, within bounds, and one that falls behind reads the log instead.
+ * Tracks the followers of a partition's actors in this process (docs/architecture.md, "Followers"). Stored frames are
+ * shown to followers as they come; a follower's facts wait for it, within bounds, and a follower that falls behind
+ * reads the log instead.
  */
 import type { ActorAddress } from "../../address.ts"
 import { maximumFollowedBytes, maximumFollowedRecords } from "../../limits.ts"
@@ -10,7 +11,7 @@ import type { Wakeup } from "../../Wakeup.ts"
 /** A fact as a follower gets it. */
 export type FollowedRecord = FactRecord | UnreadableRecord
 
-/** Whose facts are followed. */
+/** The actors whose facts are followed. */
 export interface Followed extends Omit<ActorAddress, "key"> {
   /** Undefined for all actors of the kind. */
   readonly key: string | undefined
@@ -33,13 +34,16 @@ export class Follower {
   readonly followed: Followed
   /** The frame behind which it was attached. */
   readonly from: number
-  /** Whether it gets no more frames, because the partition's life has ended or too much waited for it: it has to look at the log. */
+  /**
+   * Whether it gets no more frames, because the partition's life has ended or too many facts waited for it: it must
+   * read the log.
+   */
   isLost = false
-  /** Up to which frame it has what concerns it, once it is lost; undefined where too much waited. */
+  /** The frame up to which it has all of its facts, once it is lost; undefined if too many waited. */
   lostThrough: number | undefined = undefined
-  /** Whether a followed fact has come since somebody looked. */
+  /** Whether a followed fact has come since the last check. */
   hasNews = false
-  /** Whether what comes is kept; otherwise only that something came. */
+  /** Whether facts are kept; otherwise only that one came. */
   private readonly keeps: boolean
   private readonly wakeup: Wakeup
   private records: Array<FollowedRecord> = []
@@ -52,7 +56,7 @@ export class Follower {
     this.wakeup = wakeup
   }
 
-  /** Shows it a frame of its organization. */
+  /** Shows the follower a frame of its organization. */
   show({ bytes, records }: CommittedFrame): void {
     if (this.isLost) return
     const found = followedIn(this.followed, records)
@@ -60,7 +64,7 @@ export class Follower {
     this.hasNews = true
     if (this.keeps) {
       this.bytes += bytes
-      // The log has what does not fit here.
+      // The log has the facts that do not fit here.
       if (this.records.length + found.length > maximumFollowedRecords || this.bytes > maximumFollowedBytes) {
         this.records = []
         this.lose(undefined)
@@ -69,7 +73,7 @@ export class Follower {
     this.wakeup.notify()
   }
 
-  /** Sends it to the log, behind the frame up to which it has everything. */
+  /** Sends the follower to the log, behind the frame up to which it has everything. */
   lose(through: number | undefined): void {
     if (this.isLost) return
     this.isLost = true
@@ -77,7 +81,7 @@ export class Follower {
     this.wakeup.notify()
   }
 
-  /** What has come since the last call. */
+  /** Takes the facts that came since the last call. */
   take(): ReadonlyArray<FollowedRecord> {
     const { records } = this
     this.hasNews = false
@@ -117,7 +121,7 @@ export class Followers {
     if (beside.size === 0) this.byOrganization.delete(organization)
   }
 
-  /** Shows a stored frame to those whom it concerns. */
+  /** Shows a stored frame to its followers. */
   show(frame: CommittedFrame): void {
     if (frame.sequence !== this.through + 1) this.loseAll()
     this.through = frame.sequence
@@ -131,7 +135,7 @@ export class Followers {
     }
   }
 
-  /** Sends everybody to the log. */
+  /** Sends all followers to the log. */
   loseAll(): void {
     for (const beside of this.byOrganization.values()) for (const follower of beside) follower.lose(this.through)
   }

@@ -1,10 +1,10 @@
-/** The streams of facts and states that a process has open: how many, and that they end with the engine. */
+/** Counts the open streams of facts and states of a process, and ends them with the engine. */
 import type { Wakeup } from "../../Wakeup.ts"
 
 export class OpenStreams {
   /** How many there are. */
   count = 0
-  /** Whether the engine stops: what has come is still given, then streams end. */
+  /** Whether the engine is stopping: facts that have come are still given, then streams end. */
   isClosed = false
   private readonly waiting = new Set<Wakeup>()
 
@@ -14,7 +14,7 @@ export class OpenStreams {
     for (const wakeup of this.waiting) wakeup.notify()
   }
 
-  /** Has a wakeup notified when streams end, until the returned function is called. */
+  /** Notifies a wakeup when streams end, until the returned function is called. */
   watch(wakeup: Wakeup): () => void {
     this.waiting.add(wakeup)
     return () => void this.waiting.delete(wakeup)

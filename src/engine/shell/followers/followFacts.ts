@@ -1,7 +1,8 @@
 /**
- * Follows actors of an organization (docs/architecture.md, "Followers"): their facts in log order, or that a state has changed. While the
- * partition is served here, facts come from memory as they are stored; a follower that is behind, and one in another process, reads the log.
- * A follower takes what it gives, so a slow one costs no memory: it falls back to the log, and fails only where that was purged.
+ * Follows actors of an organization (docs/architecture.md, "Followers"): their facts in log order, or that a state has
+ * changed. While the partition is served here, facts come from memory as they are stored; a follower that is behind, or
+ * in another process, reads the log. The follower pulls, so a slow one costs no memory: it falls back to the log, and
+ * fails only if that was purged.
  */
 import { Duration, Effect, Scope, Stream } from "effect"
 import { type AskError, Overloaded, PartitionStopped, PartitionUnavailable } from "../../errors.ts"
@@ -17,7 +18,7 @@ import { readClocks } from "../readClocks.ts"
 import { localPartition } from "../remote/deliverMessages.ts"
 import { type Followed, type FollowedRecord, type Follower, followedIn } from "./Followers.ts"
 
-/** Frames that are read from the log at once. */
+/** Frames that are read from the log together. */
 const readFrames = 64
 
 /** How many frames behind the log's end a follower may be to follow from memory. */
@@ -25,7 +26,7 @@ const attachFrames = 256
 
 const pauseMillis = 100
 
-/** Says that there was something, to whoever does not want to know what. */
+/** A sign of news, for a follower that does not need the facts. */
 const news: ReadonlyArray<FollowedRecord> = [undefined as never]
 
 interface FollowerOptions {
@@ -94,8 +95,8 @@ export const followFacts = (
   )
 
 /**
- * Calls `read` at once and after each change of an actor, and gives what it answers; `isSame` leaves out what did not change. Changes that
- * come while the answer before is not taken are one.
+ * Calls `read` immediately and after each change of an actor, and emits its result; `isSame` drops unchanged results.
+ * Changes that come before the previous result is taken count as one.
  */
 export const followChanges = <A, E>(
   context: EngineContext,
@@ -116,9 +117,9 @@ export const followChanges = <A, E>(
     })
   )
 
-/** Where a follower reads, and the last frame there is. */
+/** The place where a follower reads, and the last frame there. */
 interface Place {
-  /** Undefined where another process runs the partition. */
+  /** Undefined if another process runs the partition. */
   readonly partition: Partition | undefined
   readonly log: Log
   readonly last: number
@@ -130,16 +131,16 @@ class LogFollower {
   private readonly id: number
   private readonly followed: Followed
   private readonly after: FactPosition | undefined
-  /** Whether the facts themselves are wanted, or only that there were some. */
+  /** Whether the facts themselves are needed, or only a sign of news. */
   private readonly keeps: boolean
   private readonly scope: Scope.Scope
   private readonly wakeup = new Wakeup()
   private readonly unwatch: () => void
-  /** Every frame up to this one was looked at; -1 until it is known where to begin. */
+  /** Every frame up to this one was read; -1 until the beginning is known. */
   private sequence: number
   private attached: { readonly follower: Follower; readonly to: Partition } | undefined = undefined
   private farLog: Log | undefined = undefined
-  /** Since when the log does not answer, or the partition does not serve; monotonic milliseconds. */
+  /** When the log stopped answering, or the partition stopped serving; monotonic milliseconds. */
   private waitingSince: number | undefined = undefined
 
   constructor(context: EngineContext, id: number, followed: Followed, options: FollowerOptions, scope: Scope.Scope) {
@@ -153,7 +154,7 @@ class LogFollower {
     this.unwatch = context.subscriptions.watch(this.wakeup)
   }
 
-  /** Fixes where it begins. */
+  /** Fixes the place of the beginning. */
   readonly begin = Effect.suspend(() =>
     this.sequence >= 0
       ? Effect.void
@@ -162,7 +163,7 @@ class LogFollower {
         })
   )
 
-  /** The next facts, never none; undefined when the engine stops. */
+  /** Takes the next facts, at least one; undefined when the engine stops. */
   readonly next = Effect.suspend(() => this.findNext())
 
   close(): void {
@@ -190,7 +191,7 @@ class LogFollower {
       const place = yield* this.findPlace()
       if (place === undefined) return undefined
       this.enter(place, this.sequence)
-      // What was stored since it is shown frames comes from memory, and would come twice.
+      // Facts stored since it is shown frames come from memory, and would come twice.
       const last = this.attached === undefined ? place.last : Math.min(place.last, this.attached.follower.from)
       if (last > this.sequence) {
         const read = yield* this.readOn({ ...place, last })
@@ -199,7 +200,7 @@ class LogFollower {
     }
   })
 
-  /** Begins to follow from memory where it is near enough to the log's end. */
+  /** Begins to follow from memory if it is near enough to the log's end. */
   private enter({ last, partition }: Place, sequence: number): void {
     this.sequence = sequence
     if (partition === undefined || this.attached !== undefined || last - sequence > attachFrames) return
@@ -207,7 +208,7 @@ class LogFollower {
     this.attached = { follower, to: partition }
   }
 
-  /** What came in memory; undefined where the log has to be read first. */
+  /** Takes the facts that came in memory; undefined if the log must be read first. */
   private fromMemory(): ReadonlyArray<FollowedRecord> | "nothing yet" | undefined {
     if (this.attached === undefined) return undefined
     const { follower, to } = this.attached
@@ -232,7 +233,7 @@ class LogFollower {
     )
   }
 
-  /** Reads some frames of the log. What was read before it failed counts. */
+  /** Reads some frames of the log. Facts read before a failure count. */
   private readonly readOn = Effect.fnUntraced(function* (this: LogFollower, { last, log }: Place) {
     const found: Array<FollowedRecord> = []
     const from = this.sequence + 1
@@ -249,13 +250,13 @@ class LogFollower {
     if (result._tag === "Success" || this.sequence >= from) this.waitingSince = undefined
     else if (result.failure instanceof JournalGap) {
       yield* this.overGap(log, from)
-      // Nobody can say what was in the frames that are gone.
+      // The content of the purged frames is unknown.
       if (this.sequence >= from) return news
     } else yield* this.awhile(this.away(result.failure.message))
     return this.keeps || found.length === 0 ? this.wanted(found) : news
   })
 
-  /** A state can be read again whatever has gone from the log, and then has to be; facts cannot. */
+  /** A state can be read again even if the log was purged, and then must be; facts cannot. */
   private readonly overGap = Effect.fnUntraced(function* (this: LogFollower, log: Log, sequence: number) {
     const state = yield* Effect.result(log.state)
     if (state._tag === "Failure") return yield* this.awhile(this.away(state.failure.message))
@@ -264,7 +265,7 @@ class LogFollower {
     this.sequence = Math.max(this.sequence, firstSequence - 1)
   })
 
-  /** Where the log can be read now; waits for it. Undefined when the engine stops. */
+  /** Finds where the log can be read now; waits for it. Undefined when the engine stops. */
   private readonly findPlace = Effect.fnUntraced(function* (
     this: LogFollower
   ): Effect.fn.Return<Place | undefined, FollowError> {
@@ -306,7 +307,7 @@ class LogFollower {
     return new PartitionUnavailable({ partition: this.id, reason, retryAfterMillis })
   }
 
-  /** A pause, unless there were enough of them: then it fails. */
+  /** Pauses, or fails when the patience is used up. */
   private readonly awhile = Effect.fnUntraced(function* (this: LogFollower, error: AskError) {
     const now = readClocks(this.context.clock).monotonic
     this.waitingSince ??= now

@@ -1,7 +1,7 @@
 /**
- * The messages of a partition that are not done yet (docs/outbox.md): in memory from the frame on that holds them, one lane for each
- * receiving organization, in the order of the log. Bounded; what does not fit is read from the log when there is room. Synchronous, and touched
- * only by the partition's fibers.
+ * Holds the unfinished messages of a partition (docs/outbox.md): in memory from their frame on, one lane for each
+ * receiving organization, in the order of the log. Bounded; the rest is read from the log when there is room.
+ * Synchronous, and used only by the partition's fibers.
  */
 
 import { maximumOutboxBytes, maximumOutboxMessages, maximumSentBytes, maximumSentMessages } from "../../limits.ts"
@@ -22,18 +22,18 @@ export interface WaitingMessage extends MessageRecord {
   readonly frame: OpenFrame
 }
 
-/** What waits for one receiving organization, in order. */
+/** The waiting messages of one receiving organization, in order. */
 export class OutboxLane {
   readonly receiver: string
   readonly queue: Array<WaitingMessage> = []
-  /** Whether a fiber works on it. */
+  /** Whether a fiber serves it. */
   isRunning = false
 
   constructor(receiver: string) {
     this.receiver = receiver
   }
 
-  /** The first messages, as many as are sent at once. */
+  /** The first messages, as many as one delivery takes. */
   batch(): ReadonlyArray<WaitingMessage> {
     let bytes = 0
     let count = 0
@@ -55,17 +55,17 @@ export interface FrameOfMessages extends LogPosition {
 const nowhere: LogPosition = { sequence: -1, hash: "" }
 
 export class Outbox {
-  /** Told when there is something to begin: messages of a lane that rests, frames to read, or room for them. */
+  /** Notified when work can begin: messages of an idle lane, frames to read, or room for them. */
   readonly work = new Wakeup()
-  /** Told when `doneThrough` has moved over messages. */
+  /** Notified when `doneThrough` has moved over messages. */
   readonly progress = new Wakeup()
   /** Messages in memory. */
   count = 0
   private bytes = 0
-  /** Up to here the frames' messages are in the lanes, or done. Behind it frames are read from the log. */
+  /** The frames up to here have their messages in the lanes, or done. Later frames are read from the log. */
   private read: LogPosition = nowhere
   private readonly lanes = new Map<string, OutboxLane>()
-  /** Lanes with messages on which no fiber works. */
+  /** Lanes with messages and without a fiber. */
   private resting: Array<OutboxLane> = []
   private open: Array<OpenFrame> = []
   private firstOpen = 0
@@ -81,7 +81,7 @@ export class Outbox {
     this.firstOpen = 0
   }
 
-  /** Forgets everything; nothing is taken in before `begin`. */
+  /** Forgets everything; no frame is accepted before `begin`. */
   drop(): void {
     this.begin(nowhere)
   }
@@ -90,17 +90,19 @@ export class Outbox {
     return this.read
   }
 
-  /** Up to where every message is done. */
+  /** The place up to which every message is done. */
   get doneThrough(): LogPosition {
     return this.open[this.firstOpen]?.before ?? this.read
   }
 
-  /** When the oldest message was decided, milliseconds since the Unix epoch; undefined when all are done. */
+  /** The time of the oldest message's decision, milliseconds since the Unix epoch; undefined when all are done. */
   get oldest(): number | undefined {
     return this.open[this.firstOpen]?.now
   }
 
-  /** Takes in the frame behind the last one. Any other one, or one that does not fit, is left to be read from the log. */
+  /**
+   * Accepts the frame behind the last one. Any other frame, or one that does not fit, is left to be read from the log.
+   */
   take({ hash, messages, now, sequence }: FrameOfMessages): boolean {
     if (sequence !== this.read.sequence + 1 || (messages.length > 0 && !this.hasRoom)) {
       if (sequence > this.read.sequence) this.work.notify()
@@ -116,7 +118,7 @@ export class Outbox {
     return true
   }
 
-  /** Whether one more frame is taken in; the last one may pass the bounds. */
+  /** Whether one more frame is accepted; the last one may pass the bounds. */
   get hasRoom(): boolean {
     return this.count < maximumOutboxMessages && this.bytes < maximumOutboxBytes
   }
@@ -134,7 +136,7 @@ export class Outbox {
     return lanes
   }
 
-  /** Ends the work of a fiber on a lane without messages. */
+  /** Ends the work of a fiber on an empty lane. */
   rest(lane: OutboxLane): void {
     lane.isRunning = false
     if (lane.queue.length === 0) this.lanes.delete(lane.receiver)

@@ -1,7 +1,8 @@
 /**
- * Messages that are parked (docs/outbox.md): with their error, those behind them at the same receiver too, and those whose receiver could not
- * be reached for long. The latter are tried again by themselves, the others by an operator. A message that is delivered twice is taken in once, so it is
- * delivered first and taken off afterwards, without a transaction that waits for its receiver.
+ * Delivers parked messages (docs/outbox.md): those that failed, those behind them at the same receiver, and those whose
+ * receiver could not be reached for long. The last kind is tried again automatically, the others by an operator. A
+ * message delivered twice is accepted once, so it is delivered first and removed afterwards, without a transaction that
+ * waits for its receiver.
  */
 import { Effect } from "effect"
 import type { ActorAddress } from "../../address.ts"
@@ -18,10 +19,10 @@ import { type Delivered, deliver, type Letter } from "../remote/deliverMessages.
 const behindText = "behind a parked message to its receiver"
 const waitingPrefix = "waits for its receiver: "
 
-/** The error of a message that is tried again by itself. */
+/** The error of a message that is tried again automatically. */
 export const waitingText = (error: AskError): string => `${waitingPrefix}${error.message}`
 
-/** Whether the first message that is parked for a receiver may be sent again without an operator: it has not failed itself. */
+/** Whether the first parked message of a receiver may be sent again without an operator: it has not failed itself. */
 export const isWaiting = ({ error }: ParkedRecord): boolean => error === behindText || error.startsWith(waitingPrefix)
 
 /** A message as a parked record keeps it. */
@@ -48,7 +49,10 @@ export const failedWith = (error: AskError) => ({ first: describe(error), others
 const isDone = (delivered: Delivered): boolean =>
   delivered === "accepted" || delivered === "rejected" || delivered === "repeated"
 
-/** How many messages from the first on are done, and why the one behind them is not; undefined where it should be sent again at once. */
+/**
+ * The number of finished messages from the first on, and why the next one is not; undefined if it should be sent again
+ * immediately.
+ */
 export const settled = (
   delivered: ReadonlyArray<Delivered>
 ): { readonly done: number; readonly error: AskError | undefined } => {
@@ -58,14 +62,16 @@ export const settled = (
   return { done, error: typeof stopped === "object" ? stopped : undefined }
 }
 
-/** Whether a message that failed so may succeed without an operator. What is out of service for now waits like what is away. */
+/**
+ * Whether a message that failed like this may succeed without an operator. A receiver out of service counts as away.
+ */
 export const isForNow = (error: AskError): boolean =>
   error.retryable ||
   error._tag === "OutcomeUnknown" ||
   error._tag === "Quarantined" ||
   error._tag === "PartitionStopped"
 
-/** What happens in the transaction that takes records off. */
+/** An effect in the transaction that removes records. */
 type Alongside<E> = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, E>
 
 const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
@@ -96,7 +102,7 @@ export const deliverParked = Effect.fnUntraced(function* <E>(
     delivered += done
     const stopped = records[done]
     if (error === undefined || stopped === undefined || isForNow(error)) continue
-    // So that people see why it is parked now.
+    // Shows people why it is parked now.
     const again = cursors.park([{ ...stopped, error: describe(error) }])
     yield* deadline(cursors.unpark([stopped], again), transactionDeadlineMillis, late)
   }

@@ -1,5 +1,6 @@
 /**
- * Reads messages of frames that the outbox did not take in from memory (docs/outbox.md), and where it begins when a partition recovers.
+ * Reads messages of frames that the outbox did not get from memory (docs/outbox.md), and finds its beginning when a
+ * partition recovers.
  */
 import { Effect, Stream } from "effect"
 import { decodeFrame, type Frame, hashOf, mayHoldMessages } from "../../frame.ts"
@@ -8,7 +9,7 @@ import type { Cursor } from "../../ports/Cursors.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { hashAt } from "../witnesses.ts"
 
-/** Frames that are read from the log at once. */
+/** Frames that are read from the log together. */
 const maximumReadFrames = 64
 
 /** The messages of a frame, as the drain that made it gave them. */
@@ -24,8 +25,8 @@ export const messagesOf = (sequence: number, { epoch, now, records }: Frame): Re
 }
 
 /**
- * Where the outbox begins: behind its cursor. One that has never moved begins with what is left of the log, which an earlier program may have
- * purged.
+ * The beginning of the outbox: behind its cursor. A cursor that has never moved begins with the oldest frame of the
+ * log, which an earlier program may have purged.
  */
 export const outboxStart = Effect.fnUntraced(function* (partition: Partition, cursor: Cursor) {
   const log = partition.log!
@@ -37,7 +38,7 @@ export const outboxStart = Effect.fnUntraced(function* (partition: Partition, cu
   return { sequence: state.firstSequence - 1, hash }
 })
 
-/** Takes in some of the frames behind the last one that was taken in, as many as there is room for. */
+/** Reads frames behind the last one that was read, as many as there is room for. */
 export const readMessages = Effect.fnUntraced(function* ({ core, log, outbox }: Partition) {
   const from = outbox.readThrough.sequence + 1
   const through = Math.min(core.head.sequence, from + maximumReadFrames - 1)

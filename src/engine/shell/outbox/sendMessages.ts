@@ -1,7 +1,8 @@
 /**
- * Sends a partition's messages to the organizations that receive them (docs/outbox.md). Each receiver has a lane: a batch of its messages is handed over,
- * and the next one when all of it is done. What fails for now is tried again and holds up its receiver alone; what fails for good is
- * parked. The outbox's cursor stands before the first message that is neither done nor parked.
+ * Sends a partition's messages to the organizations that receive them (docs/outbox.md). Each receiver has a lane: a
+ * batch of its messages is delivered, and the next one when all of it is done. A temporary failure is retried and
+ * delays only its receiver; a final one parks the message. The outbox's cursor is before the first message that is
+ * neither done nor parked.
  */
 import { Cause, Deferred, Duration, Effect, Exit, Option, type Scope, Semaphore } from "effect"
 import {
@@ -27,11 +28,11 @@ import { deliverParked, failedWith, isForNow, isWaiting, parkedOf, settled, wait
 import type { OutboxLane, WaitingMessage } from "./Outbox.ts"
 import { outboxStart, readMessages } from "./readMessages.ts"
 
-/** The pause before sending begins anew, doubled from the first to the last. */
+/** The pause before sending starts again, doubled from the first to the last. */
 const firstPauseMillis = 50
 const lastPauseMillis = 5_000
 
-/** Sends for as long as the life lasts. Never fails: what goes wrong is logged, and sending begins anew at the cursor. */
+/** Sends for as long as the life lasts. Never fails: errors are logged, and sending starts again at the cursor. */
 export const sendMessages = Effect.fnUntraced(function* (partition: Partition) {
   let pauseMillis = firstPauseMillis
   for (let run = 0; ; run++) {
@@ -50,34 +51,34 @@ export const sendMessages = Effect.fnUntraced(function* (partition: Partition) {
 
 class Sender implements Courier {
   private readonly partition: Partition
-  /** Where the cursor stands; `attempted` is where a move that was not answered may have left it. */
+  /** The cursor's place; `attempted` is the target of a move without an answer. */
   private durable: LogPosition = { sequence: 0, hash: "" }
   private attempted: LogPosition | undefined = undefined
-  /** The cursor is moved by one transaction at a time. */
+  /** One transaction at a time moves the cursor. */
   private readonly cursorTurn = Semaphore.makeUnsafe(1)
   private readonly receiverTurns = Semaphore.makeUnsafe(maximumSentReceivers)
-  /** Receivers that may have parked messages; a transaction looks again. */
+  /** Receivers that may have parked messages; a transaction checks it. */
   private readonly parked = new Set<string>()
   /** Whether there are too many to remember, so that any receiver may have some. */
   private isAnyParked = false
-  /** Of these, receivers whose parked messages may only wait for them. */
+  /** Of these, receivers whose parked messages may only be waiting for them. */
   private readonly waiting = new Set<string>()
   private readonly waitingWakeup = new Wakeup()
-  /** Ends the run: the cursor is not where it should be, or a fiber has died. */
+  /** Ends the run: the cursor is not at the expected place, or a fiber has died. */
   private readonly over = Deferred.makeUnsafe<never, unknown>()
 
   constructor(partition: Partition) {
     this.partition = partition
   }
 
-  /** Sends until something is wrong with the cursor. `isAnew`: the messages in memory do not count, the cursor is read again. */
+  /** Sends until the cursor is wrong. `isAnew`: the messages in memory do not count, the cursor is read again. */
   readonly run = Effect.fnUntraced(function* (this: Sender, isAnew: boolean) {
     const { partition } = this
     const { outbox, context } = partition
     if (isAnew)
       outbox.begin(yield* outboxStart(partition, yield* lookup(context.cursors.read(partition.id, outboxName))))
     this.durable = partition.outboxCursor
-    // After the cursor: what it has passed is done, or parked by now.
+    // After the cursor is read: messages that it has passed are done, or parked by now.
     const page = { limit: maximumParkedNames + 1 }
     const found = yield* lookup(context.cursors.parkedOrganizations(partition.id, outboxName, page))
     for (const { organization } of found) {
@@ -113,7 +114,7 @@ class Sender implements Courier {
     }
   })
 
-  /** Sends what a lane holds, in order. */
+  /** Sends the messages of a lane, in order. */
   private readonly send = Effect.fnUntraced(function* (this: Sender, lane: OutboxLane) {
     const { outbox } = this.partition
     let pauseMillis = firstMessageRetryMillis
@@ -163,7 +164,10 @@ class Sender implements Courier {
     else this.isAnyParked = true
   }
 
-  /** Parks the first messages of a lane. A store that is away is tried again, since nothing behind them may be sent before. */
+  /**
+   * Parks the first messages of a lane. A store that is away is tried again, since later messages must not be sent
+   * first.
+   */
   private readonly park = Effect.fnUntraced(function* (
     this: Sender,
     lane: OutboxLane,
@@ -181,7 +185,9 @@ class Sender implements Courier {
     )
   })
 
-  /** Parks the first messages of a lane behind others that are parked already; answers false where none is parked any more. */
+  /**
+   * Parks the first messages of a lane behind others that are parked already; returns false if none is parked any more.
+   */
   private readonly parkBehind = Effect.fnUntraced(function* (this: Sender, lane: OutboxLane) {
     const { id, context } = this.partition
     const { cursors } = context
@@ -197,7 +203,7 @@ class Sender implements Courier {
     }
     if (still.value) {
       yield* this.parkedNow(lane, messages)
-      // Read again after a restart, they may be done already and yet stand before the one that failed.
+      // Messages read again after a restart may be done already and yet precede the one that failed.
       this.look(lane.receiver)
     } else this.parked.delete(lane.receiver)
     return still.value
@@ -238,7 +244,10 @@ class Sender implements Courier {
     }
   })
 
-  /** Moves the cursor over what is done, so that a restart does not send it again. It moves late: one transaction covers much. */
+  /**
+   * Moves the cursor over finished messages, so that a restart does not send them again. It moves late: one transaction
+   * covers many.
+   */
   private readonly moveCursor = Effect.suspend(() => this.moveNow())
   private readonly moveNow = Effect.fnUntraced(function* (this: Sender) {
     const { metrics, outbox } = this.partition
@@ -250,14 +259,17 @@ class Sender implements Courier {
     }
   })
 
-  /** Moves the cursor to where it may stand. One that cannot be moved now is moved later. */
+  /** Moves the cursor to the last safe place. If that fails now, it is moved later. */
   readonly save = Effect.suspend(() =>
     this.partition.outbox.doneThrough.sequence > this.durable.sequence
       ? Effect.asVoid(this.transact(Effect.void))
       : Effect.void
   )
 
-  /** Makes effects and the cursor's move to where all is done in one transaction; none where the store does not answer. */
+  /**
+   * Runs effects and the cursor's move over the finished messages in one transaction; does nothing if the store does
+   * not answer.
+   */
   private readonly transact = <A>(effects: Effect.Effect<A, CursorsUnavailable, ReactorTransaction>) =>
     this.cursorTurn.withPermit(this.transactNow(effects))
 
@@ -290,7 +302,7 @@ class Sender implements Courier {
     return Option.none()
   })
 
-  /** Looks where the cursor is after a move whose answer did not come: where it was, or where it was to go. */
+  /** Finds the cursor after a move whose answer was lost: at its old place, or at the new one. */
   private readonly findCursor = Effect.fnUntraced(function* (this: Sender, attempted: LogPosition) {
     const { id, context } = this.partition
     const found = yield* lookup(context.cursors.read(id, outboxName))

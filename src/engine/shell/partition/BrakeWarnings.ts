@@ -1,16 +1,16 @@
 /**
- * What operators are told of actors that are held up because they are woken too often (docs/architecture.md, "Wakes"): one of each kind in a
- * minute, however many there are. The kinds of an engine bound it.
+ * Warns operators of actors that are paused because they are woken too often (docs/architecture.md, "Wakes"): once a
+ * minute for each kind, however many actors it has. The kinds of an engine bound it.
  */
 import { type ActorAddress, formatAddress } from "../../address.ts"
 import { brakeWarningMillis, maximumWakes } from "../../limits.ts"
 
 export class BrakeWarnings {
-  /** When each kind was told last, monotonic milliseconds. */
+  /** The last warning of each kind, monotonic milliseconds. */
   private readonly toldAt = new Map<string, number>()
   private untold: ReadonlyArray<string> = []
 
-  /** Notes an actor that is held now. */
+  /** Notes an actor that is paused now. */
   note(address: ActorAddress, monotonic: number): void {
     const last = this.toldAt.get(address.kind) ?? Number.NEGATIVE_INFINITY
     if (monotonic - last < brakeWarningMillis) return
@@ -22,7 +22,7 @@ export class BrakeWarnings {
     ]
   }
 
-  /** Takes the sentences that nobody was told yet. */
+  /** Takes the warnings that were not shown yet. */
   take(): ReadonlyArray<string> {
     const { untold } = this
     if (untold.length > 0) this.untold = []

@@ -1,4 +1,4 @@
-/** What an engine's partitions share, and what each of them can be doing. */
+/** Defines the state that an engine's partitions share, and the statuses of a partition. */
 import type { Clock, Semaphore } from "effect"
 import type { EngineConfig } from "../../config.ts"
 import type { Registry } from "../../core/actors/Organization.ts"
@@ -18,10 +18,10 @@ import type { RemoteTraffic } from "../remote/ownerCalls.ts"
 import type { SignalRules } from "../signals/feedSignals.ts"
 import type { Partition } from "./Partition.ts"
 
-/** What all partitions of an engine share. */
+/** The state that all partitions of an engine share. */
 export interface EngineContext {
   readonly config: EngineConfig
-  /** Whose logs and rows these are. */
+  /** The deployment of the logs and rows. */
   readonly deployment: Deployment
   readonly registry: Registry
   readonly reactors: ReadonlyArray<Reactor<never>>
@@ -34,27 +34,27 @@ export interface EngineContext {
   readonly remote: Remote["Service"] | undefined
   /** The partitions placed in this process. */
   readonly local: ReadonlyMap<number, Partition>
-  /** Requests to other processes, and what is known of their owners. */
+  /** Requests to other processes, and the known owners there. */
   readonly traffic: RemoteTraffic
   /** Streams of facts and states that are open. */
   readonly subscriptions: OpenStreams
-  /** What operators can have done, by name; programs add their own. */
+  /** Acts that operators can request, by name; programs add their own. */
   readonly acts: Map<string, OperatorAct>
   readonly clock: Clock.Clock
   readonly clockGuard: ClockGuardShape
-  /** What all partitions hold together. */
+  /** The memory that all partitions use together. */
   readonly bounds: ProcessBounds
-  /** Checkpoints that are written at once, over all partitions. */
+  /** Permits of concurrent checkpoints, over all partitions. */
   readonly checkpointTurns: Semaphore.Semaphore
-  /** Of reactors' transactions, over all partitions. */
+  /** Permits of reactors' transactions, over all partitions. */
   readonly transactionPlaces: TransactionPlaces
-  /** Whether asks, drains and reactors have spans. A span that nobody sees costs as much as a small frame. */
+  /** Whether asks, drains and reactors have spans. A span that is not collected costs as much as a small frame. */
   readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string
 }
 
-/** What a partition is doing. `reason` is for people. */
+/** The status of a partition. `reason` is for people. */
 export type Status =
   | { readonly _tag: "Starting"; readonly reason: string }
   | { readonly _tag: "Serving" }

@@ -1,6 +1,6 @@
 /**
- * One partition of this process: its core, and what the fibers around it share (docs/architecture.md, "The way of a
- * command"). `serve.ts` carries out what the core asks for; `recover.ts`, `readCheckpoints.ts`,
+ * One partition of this process is its core, and the state that the fibers around it share (docs/architecture.md, "The
+ * way of a command"). `serve.ts` carries out the core's demands; `recover.ts`, `readCheckpoints.ts`,
  * `writeCheckpoints.ts`, `feedSignals.ts`, `react.ts` and `supervise.ts` are the others.
  */
 import { Deferred, Duration, Effect, Exit, Semaphore } from "effect"
@@ -25,14 +25,14 @@ import type { EngineContext, Status } from "./EngineContext.ts"
 import type { PartitionMetrics } from "./PartitionMetrics.ts"
 import { Traces } from "./Traces.ts"
 
-/** How an ask is answered. */
+/** Answers an ask. */
 export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
 
-/** What others may ask of whoever sends a partition's messages. */
+/** The requests that other modules may make of the sender of a partition's messages. */
 export interface Courier {
-  /** Moves the outbox's cursor to where it may stand. */
+  /** Moves the outbox's cursor to the last safe place. */
   readonly save: Effect.Effect<void>
-  /** Tells that the first message that is parked for a receiver may be another one now. */
+  /** Notes that the first parked message of a receiver may have changed. */
   readonly look: (receiver: string) => void
 }
 
@@ -50,17 +50,20 @@ export class Partition {
   readonly careful = new Set<string>()
   /** Organizations taken out of service by this life, with the reason. */
   readonly quarantine = new Map<string, string>()
-  /** Whether the partition takes no new commands and only finishes what it accepted. */
+  /** Whether the partition accepts no new commands and only finishes those it has. */
   isClosing = false
   /** Set from outside the loop: the life ends at the next boundary, for this reason. */
   restartWanted: string | undefined = undefined
-  /** The end of the log as any life of this process saw it last: one more witness for the next recovery. */
+  /** The end of the log as any life of this process last saw it: one more witness for the next recovery. */
   witness: LogPosition | undefined = undefined
-  /** Whether reactors should store their position although they found nothing to do, because the log needs room. */
+  /** Whether reactors should store their position although they had no work, because the log needs room. */
   wantsPositions = false
-  /** Up to which frame an earlier program may have written rows of kinds that keep none now; 0 when these are gone. */
+  /**
+   * The frame up to which an earlier program may have written rows of kinds that keep none now; 0 when these are
+   * removed.
+   */
   earlierRows: number | undefined = undefined
-  /** Up to which signal this process has removed the partition's. */
+  /** The signal up to which this process has removed the partition's. */
   forgottenSignals = 0
   /** Names of the reactors that wait by their pace and have not worked since; the wakeup is notified when one has. */
   readonly heldBack = new Set<string>()
@@ -71,14 +74,14 @@ export class Partition {
   readonly failedSignals = new FailedSignals()
   readonly failedSignalsWakeup = new Wakeup()
   readonly followers = new Followers()
-  /** Names of reactors whose cursors were sent back, and that have not looked since. */
+  /** Names of reactors whose cursors were moved back, and that have not noticed yet. */
   readonly sentBack = new Set<string>()
   private readonly reactorTurns = new Map<string, Semaphore.Semaphore>()
   private readonly reactionListeners = new Set<() => void>()
   readonly outbox = new Outbox()
-  /** Where the outbox's cursor stood when it was read last. */
+  /** The outbox's cursor when it was last read. */
   outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
-  /** Who sends the outbox's messages; undefined while nobody does. */
+  /** The sender of the outbox's messages; undefined while there is none. */
   courier: Courier | undefined = undefined
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
@@ -142,7 +145,10 @@ export class Partition {
     return { ...begun, spent, read: this.now }
   }
 
-  /** A pause that ends early on news, such as that the partition is closing. Earlier news does not end it, so that a retry loop always pauses. */
+  /**
+   * A pause that ends early on news, such as that the partition is closing. Earlier news does not end it, so that a
+   * retry loop always pauses.
+   */
   pause(millis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isClosing) return Effect.void
@@ -151,10 +157,10 @@ export class Partition {
     })
   }
 
-  /** What an operator wants done while no life is lived, and the partition has stopped or waits for its clock. */
+  /** An operator's repair while no life runs, and the partition has stopped or waits for its clock. */
   private mending: Effect.Effect<void> | undefined
 
-  /** Has an effect run before the next life, once the partition that has stopped comes to it; what follows is a new life. */
+  /** Runs an effect before the next life, once the stopped partition comes to it; a new life follows. */
   mend<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefused> {
     return Effect.suspend((): Effect.Effect<A, E | EngineRefused> => {
       if (this.mending !== undefined || this.isClosing)
@@ -166,7 +172,7 @@ export class Partition {
     })
   }
 
-  /** Waits, and does meanwhile what an operator wants. Answers whether something was done. */
+  /** Waits, and runs an operator's repair meanwhile. Returns whether one was done. */
   pauseToMend(millis: number): Effect.Effect<boolean> {
     return Effect.suspend(() => {
       const { mending } = this
@@ -207,7 +213,7 @@ export class Partition {
     this.wakeup.notify()
   }
 
-  /** Takes no more commands and finishes what was accepted. */
+  /** Accepts no more commands and finishes the accepted ones. */
   close(): void {
     this.isClosing = true
     for (const listener of [...this.reactionListeners]) listener()
@@ -225,7 +231,7 @@ export class Partition {
     for (const listener of [...this.listeners]) listener(status)
   }
 
-  /** A reactor's batches are worked on one after the other, and none while somebody else has its turn. */
+  /** Serializes a reactor's batches, and holds them off while another fiber has its turn. */
   reactorTurn(name: string): Semaphore.Semaphore {
     let turn = this.reactorTurns.get(name)
     if (turn === undefined) {
@@ -235,13 +241,13 @@ export class Partition {
     return turn
   }
 
-  /** Notes that a reactor has dealt with all frames up to this one. */
+  /** Notes that a reactor has processed all frames up to this one. */
   reacted(name: string, sequence: number): void {
     this.currentFeed.done(name, sequence)
     for (const listener of [...this.reactionListeners]) listener()
   }
 
-  /** Calls the listener whenever a reactor has come further, until the returned function is called. */
+  /** Calls the listener whenever a reactor makes progress, until the returned function is called. */
   onReaction(listener: () => void): () => void {
     this.reactionListeners.add(listener)
     return () => void this.reactionListeners.delete(listener)
@@ -254,7 +260,7 @@ export class Partition {
     return () => void this.listeners.delete(listener)
   }
 
-  /** Why asks are not taken now. */
+  /** The reason why asks are not accepted now. */
   notServing(): AskError {
     const { id: partition, status } = this
     if (status._tag === "Stopped") return new PartitionStopped({ partition, reason: status.reason })

@@ -1,4 +1,7 @@
-/** The engine's metrics, one series per partition where that helps. Updated synchronously from the partition's fiber. */
+/**
+ * Records the engine's metrics, one series per partition if that helps. Updated synchronously from the partition's
+ * fiber.
+ */
 import { type Context, Metric } from "effect"
 import type { FrameMessage } from "../../frame.ts"
 import { type AppendBranch, appendBranches } from "./append.ts"
@@ -148,7 +151,7 @@ export class PartitionMetrics {
     this.notServing.updateUnsafe(serves ? 0 : 1, this.context)
   }
 
-  /** The partition is not placed in this process any more. */
+  /** Removes the partition, which has left this process. */
   left(): void {
     this.notServing.updateUnsafe(0, this.context)
     this.owned.updateUnsafe(0, this.context)
@@ -190,7 +193,7 @@ export class PartitionMetrics {
     }).updateUnsafe(signals, this.context)
   }
 
-  /** A signal of a kind that has no rule. */
+  /** Counts a signal of a kind that has no rule. */
   unknownSignal(): void {
     Metric.counter("sluice_unknown_signals_total", {
       description: "External signals passed over because no rule knows their kind",
@@ -212,7 +215,7 @@ export class PartitionMetrics {
     lag.updateUnsafe(frames, this.context)
   }
 
-  /** Messages that are in memory and not done, and when the oldest was decided. */
+  /** Unfinished messages in memory, and the time of the oldest decision. */
   outbox(messages: number, oldest: number | undefined, now: number): void {
     const isIdle = messages === 0
     if (isIdle && this.wasOutboxIdle) return
@@ -221,7 +224,7 @@ export class PartitionMetrics {
     this.outboxAge.updateUnsafe(oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000, this.context)
   }
 
-  /** What became of messages that are done. */
+  /** Counts the results of finished messages. */
   messages(sent: ReadonlyArray<{ readonly message: FrameMessage }>, received: ReadonlyArray<unknown>): void {
     let accepted = 0
     let repeated = 0

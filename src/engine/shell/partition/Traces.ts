@@ -1,6 +1,7 @@
 /**
- * Joins the spans of what one request causes in a partition (docs/operating.md, "Traces"): many asks share a drain, and many drains a reactor's
- * transaction, so each names what it works for by links. Kept while anybody sees spans. Needs no service.
+ * Links the spans that one request causes in a partition (docs/operating.md, "Traces"): many asks share a drain, and
+ * many drains a reactor's transaction, so each names its causes by links. Kept while spans are collected. Needs no
+ * service.
  */
 import type { Tracer } from "effect"
 import { BoundedMap } from "../../../common/BoundedMap.ts"

@@ -1,5 +1,5 @@
 /**
- * What the answers of the log mean: the fenced append of docs/architecture.md, rule 2. One frame at a time. An attempt
+ * Interprets the answers of the log: the fenced append of docs/architecture.md, rule 2. One frame at a time. An attempt
  * counts as failed only after the leader was read, and a refusal counts only once no copy of the frame can be stored
  * any more. Runs over the low-level `Log`, so that every answer can be simulated.
  */
@@ -26,9 +26,10 @@ export const appendBranches = [
 export type AppendBranch = (typeof appendBranches)[number]
 
 /**
- * - `Stored`: at expected + 1. `provenAt`: when the exchange began that showed it as the log's end; undefined when the log has gone on behind it.
- * - `Fenced`: another frame stands there, or the log has moved on. `certain`: the frame is surely not stored.
- * - `Fenced off`: refused, and the fence stands at its place: surely not stored, and never will be.
+ * - `Stored`: at expected + 1. `provenAt`: when the exchange began that showed it as the log's end; undefined when the
+ *   log has moved on behind it.
+ * - `Fenced`: another frame is there, or the log has moved on. `certain`: the frame is surely not stored.
+ * - `Fenced off`: refused, and the fence is at its place: surely not stored, and never will be.
  * - `Refused`: refused, as the fence was, or there is none: a copy under way may still be stored.
  * - `Not sent`: there was no connection, and no attempt was sent: surely not stored.
  * - `Unknown`: the deadline passed first. The frame may be stored, or be stored later.
@@ -58,7 +59,7 @@ export interface AppendRequest {
 const firstRetryMillis = 20
 const lastRetryMillis = 250
 
-/** Appends a frame; ends within `outcomeDeadlineMillis`. Never fails. `read` tells both clocks. */
+/** Appends a frame; ends within `outcomeDeadlineMillis`. Never fails. `read` returns both clocks. */
 export const append = (log: Log, request: AppendRequest, read: () => Instant): Effect.Effect<AppendOutcome> =>
   Effect.suspend(() => {
     const begunAt = read()
@@ -86,16 +87,16 @@ const publish = (
   bytes: Uint8Array
 ): Effect.Effect<PublishAnswer> => log.publish({ bytes, identity, expectedLast, timeoutMillis: publishTimeoutMillis })
 
-/** A duplicate is never believed without a look at what is stored. */
+/** A duplicate is never believed without a check of the stored bytes. */
 const isStored = (answer: PublishAnswer, { expectedLast }: AppendRequest): boolean =>
   answer._tag === "Acked" && answer.sequence === expectedLast + 1 && !answer.duplicate
 
-/** What the log has at a frame's place. */
+/** The content of the log at a frame's place. */
 type Place =
   | { readonly _tag: "Absent" }
-  /** The log ends before the frame that it should follow. */
+  /** The log ends before the frame's predecessor. */
   | { readonly _tag: "Behind" }
-  /** The log has gone on and what stood there was purged; it may have been ours. */
+  /** The log has moved on and the frame at that place was purged; it may have been ours. */
   | { readonly _tag: "Gone" }
   | { readonly _tag: "Taken"; readonly by: StoredFrame; readonly isLast: boolean; readonly readAt: Instant }
 
@@ -107,7 +108,7 @@ class Attempts {
   /** Attempts that may have reached the log. */
   private sent = 0
   private readonly pauses = new Pauses(firstRetryMillis, lastRetryMillis)
-  /** What is being appended: the frame or, once it was refused, its fence. */
+  /** The frame being appended or, once it was refused, its fence. */
   private current: Uint8Array
   private fence: Uint8Array | undefined = undefined
   private refused: "full" | "too-large" | undefined = undefined
@@ -119,7 +120,7 @@ class Attempts {
     this.current = request.bytes
   }
 
-  /** `answer` is what the log said to the first attempt, which began at `begunAt`. */
+  /** `answer` is the log's answer to the first attempt, which began at `begunAt`. */
   readonly resolve = Effect.fnUntraced(function* (
     this: Attempts,
     answer: PublishAnswer,
@@ -173,10 +174,10 @@ class Attempts {
     }
   })
 
-  /** Something stands at our place: our frame, its fence, or another's. */
+  /** Handles an occupied place: our frame, its fence, or another's. */
   private found({ by, isLast, readAt }: Extract<Place, { readonly _tag: "Taken" }>): AppendOutcome {
     const isOurs = by.identity === this.request.identity
-    // A log that has gone on behind our place belongs to somebody else by now.
+    // A log that has moved on behind our place belongs to another owner by now.
     const provenAt = isLast ? readAt : undefined
     if (isOurs && sameBytes(by.bytes, this.request.bytes)) return { _tag: "Stored", branch: "read-back", provenAt }
     if (isOurs && this.fence !== undefined && sameBytes(by.bytes, this.fence))

@@ -1,5 +1,5 @@
 /**
- * Waits for what partitions become: that all of them serve, that all of them are closed. Their statuses are watched, not polled.
+ * Waits for statuses of partitions: all of them serve, or all of them are closed. Statuses are watched, not polled.
  */
 import { Duration, Effect, Fiber } from "effect"
 import { PartitionStopped } from "../../errors.ts"
@@ -24,7 +24,7 @@ const awaitServing = (partition: Partition): Effect.Effect<void, PartitionStoppe
     return Effect.fail(new PartitionStopped({ partition: partition.id, reason }))
   })
 
-/** Waits for a status. `judge` says whether the wait ends with this one, and how. */
+/** Waits for a status. `judge` decides whether the wait ends with this one, and how. */
 const awaitStatus = <E>(
   partition: Partition,
   judge: (status: Status) => Effect.Effect<void, E> | undefined
@@ -44,8 +44,8 @@ const awaitStatus = <E>(
   })
 
 /**
- * Runs a partition. When it is interrupted, because it is another process's from now on, it takes no more commands, finishes what it accepted
- * and writes its checkpoint, but does not keep the next owner waiting for long.
+ * Runs a partition. When it is interrupted, because it moves to another process, it accepts no more commands, finishes
+ * the accepted ones and writes its checkpoint, but does not keep the next owner waiting for long.
  */
 export const untilHandedOver = (partition: Partition, serving: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(Effect.forkDetach(serving, { startImmediately: true }), (fiber) =>
@@ -57,7 +57,7 @@ export const untilHandedOver = (partition: Partition, serving: Effect.Effect<voi
     )
   )
 
-/** Takes no more commands, finishes what was accepted, writes the last checkpoints. */
+/** Accepts no more commands, finishes the accepted ones, writes the last checkpoints. */
 export const closeAll = (local: ReadonlyMap<number, Partition>, shutdownMillis: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const partitions = [...local.values()]

@@ -1,9 +1,9 @@
-/** The words for a partition whose log ends in the future (docs/architecture.md, rule 7). Needs nothing. */
+/** Explains to operators a partition whose log ends in the future (docs/architecture.md, rule 7). Needs nothing. */
 import { clockBehindMillis } from "../../limits.ts"
 
 const time = (millis: number): string => new Date(millis).toISOString()
 
-/** Says what is wrong, until when it lasts by itself, and exactly what to do about it. */
+/** Explains the fault, when it ends by itself, and exactly how to fix it. */
 export const clockBehind = (partition: number, frameMillis: number, wallMillis: number): string => {
   const backMillis = frameMillis - clockBehindMillis
   const seconds = Math.max(0, Math.ceil((backMillis - wallMillis) / 1_000))

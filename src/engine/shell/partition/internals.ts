@@ -1,4 +1,4 @@
-/** The parts of an engine, for its own tools, tests and the simulator. Users of an engine do not see them. */
+/** Exposes the parts of an engine to its own tools, tests and the simulator. Users of an engine do not see them. */
 import type { Engine } from "../../Engine.ts"
 import type { EngineContext } from "./EngineContext.ts"
 import type { Partition } from "./Partition.ts"

@@ -1,7 +1,7 @@
 /**
- * Whether a log belongs to the deployment that opens it (docs/architecture.md, rule 18): two databases on one server
- * and namespace must never write into each other's logs. A log without an id is from before there were ids; it is
- * adopted once, by the deployment that can show that it knows it.
+ * Checks that a log belongs to the deployment that opens it (docs/architecture.md, rule 18): two databases on one
+ * server and namespace must never write into each other's logs. A log without an id is from before there were ids; it
+ * is adopted once, by the deployment that can show that it knows it.
  */
 import { Effect } from "effect"
 import { EngineRefused } from "../../errors.ts"
@@ -26,7 +26,9 @@ interface Stores {
 const advice =
   "Nothing was written to it. Either this is the wrong database, or two deployments share the server's streams: give this one a namespace of its own (SLUICE_LOG_NAMESPACE; `namespace` of `sluice/durable`)"
 
-/** A sentence for the operator about a log of another deployment; undefined for a log that is ours or nobody's. */
+/**
+ * A sentence for the operator about a log of another deployment; undefined for a log that is ours or without an owner.
+ */
 export const foreignLog = (
   log: Pick<LogFound, "partition" | "home" | "deployment">,
   { home, id }: Deployment
@@ -39,13 +41,16 @@ export const foreignLog = (
 export const unknownLog = (log: Pick<LogFound, "partition" | "home">, { home }: Deployment): string =>
   `partition ${log.partition}: ${log.home} holds frames that ${home} knows nothing of: no checkpoint and no cursor in it fits one of them. ${advice}. A database that has lost everything takes its log over with \`sluice recover --partition ${log.partition} --accept-loss\``
 
-/** A sentence for the operator about a place that has none of the logs that a database knows. It must not lead to giving them up. */
+/**
+ * A sentence for the operator about a place that has none of the logs that a database knows. It must not suggest giving
+ * them up.
+ */
 const noLogs = ({ home }: Deployment, seen: number, partitions: number): string =>
   `this NATS has none of this deployment's logs, and ${home} has seen frames of ${seen} of its ${partitions} partitions. Nothing was made there, and nothing is lost as long as nothing is given up. Most likely its address or the namespace is another one than before (NATS_URL, SLUICE_LOG_NAMESPACE; \`natsUrl\` and \`namespace\` of \`sluice/durable\`): set it as it was. If both are right, the server's storage is not there, such as a volume that is not mounted: bring it back`
 
 /**
- * A sentence where a place has none of the logs that the stores have seen frames of: a wrong address looks like a loss of everything. Undefined where one
- * log has a frame, where nothing was ever seen, and where that cannot be told now.
+ * A sentence about a place that has none of the logs whose frames the stores have seen: a wrong address looks like a
+ * loss of everything. Undefined if one log has a frame, if none was ever seen, and if it is not known now.
  */
 export const logsElsewhere = Effect.fnUntraced(function* (
   stores: Pick<Stores, "checkpoints" | "cursors">,
@@ -63,7 +68,10 @@ export const logsElsewhere = Effect.fnUntraced(function* (
   return seen === 0 ? undefined : noLogs(deployment, seen, partitions)
 })
 
-/** Refuses a NATS that has none of the deployment's logs, before anything is made there. A new deployment, and stores that do not answer, are let pass. */
+/**
+ * Refuses a NATS that has none of the deployment's logs, before anything is created there. A new deployment, and stores
+ * that do not answer, may pass.
+ */
 export const requireOwnLogs = (partitions: number) =>
   Effect.gen(function* () {
     const journal = yield* Journal
@@ -77,7 +85,9 @@ export const requireOwnLogs = (partitions: number) =>
     if (elsewhere !== undefined) return yield* new EngineRefused({ message: elsewhere })
   })
 
-/** Whether a log that carries no id may be adopted: it is empty, or somebody of the deployment has seen one of its frames. */
+/**
+ * Whether a log without an id may be adopted: it is empty, or a witness of the deployment has seen one of its frames.
+ */
 export const mayAdopt = Effect.fnUntraced(function* (
   log: Log,
   state: LogState,
@@ -91,7 +101,7 @@ export const mayAdopt = Effect.fnUntraced(function* (
 })
 
 /**
- * Refuses to start, before anything is placed or written, when a log belongs to another deployment or cannot be kept.
+ * Refuses to start, before anything is placed or written, when a log belongs to another deployment or cannot be stored.
  * Each partition checks again when it opens its log, so a log that cannot be checked now is no reason to refuse.
  */
 export const checkLogs = Effect.fnUntraced(function* (

@@ -1,6 +1,6 @@
 /**
- * How a partition comes to know its state: the witnesses against the log, the newest checkpoint, the log's tail, and
- * the claim (docs/architecture.md, rules 4 and 9).
+ * Recovers a partition's state: the witnesses against the log, the newest checkpoint, the log's tail, and the claim
+ * (docs/architecture.md, rules 4 and 9).
  */
 import { Data, Duration, Effect, Random, Stream } from "effect"
 import type { Replay } from "../../core/log/Replay.ts"
@@ -18,13 +18,17 @@ import { append } from "./append.ts"
 import { foreignLog, mayAdopt, unknownLog } from "./ownLogs.ts"
 import type { Partition } from "./Partition.ts"
 
-/** The log is not the one that checkpoints, cursors or its own chain speak of. Nothing was changed; an operator has to decide. */
+/**
+ * The log contradicts the checkpoints, the cursors or its own chain. Nothing was changed; an operator has to decide.
+ */
 export class RecoveryRefused extends Data.TaggedError("RecoveryRefused")<{ readonly message: string }> {}
 
-/** How many claims may be refused, each followed by a look at the log, before the partition starts over. */
+/** Refused claims, each followed by a read of the log, before the partition starts over. */
 const maximumClaims = 20
 
-/** What the stores say about a partition. It is read before the log's end, because a cursor may move with the log. */
+/**
+ * The stores' records about a partition. They are read before the log's end, because a cursor may move with the log.
+ */
 interface Seen {
   readonly records: ReadonlyArray<CheckpointRecord>
   readonly cursors: ReadonlyArray<Cursor>
@@ -47,7 +51,7 @@ const readSeen = Effect.fnUntraced(function* (partition: Partition) {
   return seen
 })
 
-/** Whether the stores say the same twice, so that a complaint is not about a log that went on in between. */
+/** Whether the stores say the same twice, so that a complaint is not about a log that moved on in between. */
 const isSame = (left: Seen, right: Seen): boolean =>
   JSON.stringify([left.records, left.cursors]) === JSON.stringify([right.records, right.cursors])
 
@@ -56,7 +60,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   const { deployment, journal, reactors } = partition.context
   partition.beginLife()
   const seen = yield* readSeen(partition)
-  // A log of which frames were seen is not made again: this may be another server than before.
+  // A log whose frames were seen is not created again: this may be the wrong server.
   const mustExist = [...seen.records, ...seen.cursors].some(({ sequence }) => sequence > 0)
   const log = yield* journal.open(partition.id, deployment.id, mustExist)
   const foreign = foreignLog(log, deployment)
@@ -125,7 +129,7 @@ const replayAll = Effect.fnUntraced(function* (
   }
 })
 
-/** Applies the frames up to `through`; answers their bytes. */
+/** Applies the frames up to `through`; returns their bytes. */
 const replayTail = Effect.fnUntraced(function* (partition: Partition, log: Log, replay: Replay, through: number) {
   if (through <= replay.head.sequence) return 0
   let bytes = 0
@@ -171,7 +175,7 @@ const fillMissing = Effect.fnUntraced(function* (
 })
 
 /**
- * Appends the claim frame. After a refused claim it reads what others wrote and claims again. Afterwards the partition
+ * Appends the claim frame. After a refused claim it reads the others' frames and claims again. Afterwards the partition
  * owns its epoch. False when the log is full; a copy of the claim may still be stored, and the next claim then finds
  * it.
  */
@@ -203,7 +207,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
         return true
       }
       case "Fenced":
-        // Somebody else wrote: give them a moment to finish, then read it.
+        // Another owner wrote: give it a moment to finish, then read its frames.
         yield* Effect.sleep(Duration.millis(yield* Random.nextIntBetween(1, 50)))
         yield* readOn(partition, log, head)
         continue
@@ -219,7 +223,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
   })
 })
 
-/** Folds what others have written since. */
+/** Folds the frames that others have written since. */
 const readOn = Effect.fnUntraced(function* (partition: Partition, log: Log, head: Head) {
   const state = yield* log.state
   if (state.lastSequence < head.sequence) {

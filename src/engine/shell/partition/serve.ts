@@ -1,6 +1,6 @@
 /**
- * The loop of a serving partition: asks the core what to do next and carries it out (docs/architecture.md, rules 2, 6,
- * 7). Answers why it cannot go on.
+ * Runs the loop of a serving partition: asks the core for its next demand and carries it out (docs/architecture.md,
+ * rules 2, 6, 7). Returns why it cannot continue.
  */
 import { Duration, Effect, type Fiber, type Scope, type Tracer } from "effect"
 import type { DraftedFrame } from "../../core/protocol.ts"
@@ -46,7 +46,7 @@ export class Alarm {
   }
 }
 
-/** Why a life ends. */
+/** The reason why a life ends. */
 export type LifeEnd =
   | { readonly _tag: "Closed" }
   | { readonly _tag: "Fenced"; readonly reason: string }
@@ -58,7 +58,7 @@ const logPollMillis = 100
 /** How often the loop checks a clock that is behind. */
 const clockPollMillis = 250
 
-/** The longest sleep towards a timer, because the system's clock may be set meanwhile. */
+/** The longest sleep towards a timer, because the system's clock may be changed meanwhile. */
 const maximumSleepMillis = 60_000
 
 /** Serves until the partition is fenced, has to restart, or is closing and has nothing left to do. */
@@ -100,7 +100,8 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
 })
 
 /**
- * Asks the core what to do next. A core with a failed assertion ends the life, and the next one starts from the log.
+ * Asks the core for its next demand. A core with a failed assertion ends the life, and the next one starts from the
+ * log.
  */
 const nextOf = (partition: Partition) => {
   try {
@@ -114,7 +115,7 @@ const waitForWork = (partition: Partition, alarm: Alarm, millis: number, scope: 
   if (millis === Number.POSITIVE_INFINITY) return partition.wakeup.wait
   const bounded = Math.min(Math.max(1, Math.ceil(millis)), maximumSleepMillis)
   const now = partition.context.clock.monotonicTimeNanosUnsafe()
-  // An alarm that rings earlier only makes the loop look once more.
+  // An alarm that rings earlier only makes the loop check once more.
   if (alarm.ringsBy(now + BigInt(bounded) * 1_000_000n)) return partition.wakeup.wait
   return Effect.andThen(alarm.set(now, bounded, scope), partition.wakeup.wait)
 }
@@ -131,7 +132,7 @@ const tracedAppend = (
     return Effect.withParentSpan(outcome, span)
   })
 
-/** Appends what the core has drafted. Answers why the life ends, if it does. */
+/** Appends the core's frame. Returns why the life ends, if it does. */
 const appendFrame = (partition: Partition, frame: DraftedFrame): Effect.Effect<LifeEnd | undefined> =>
   Effect.suspend(() => {
     const { id, metrics, context } = partition
@@ -165,7 +166,8 @@ const notStored = (
     const now = partition.now()
     switch (outcome._tag) {
       case "Fenced": {
-        // Before the callers hear of it: a caller that asks again at once must not find a partition that seems to serve.
+        // Before the callers are answered: a caller that asks again immediately must not find a partition that seems to
+        // serve.
         partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
         const moved = new PartitionMoved({ partition: id })
         core.failDrain(moved, outcome.certain ? moved : new OutcomeUnknown({ partition: id }))
@@ -223,14 +225,14 @@ const confirm = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Re
 })
 
 /**
- * Stops serving while there is no connection to the log, and tells callers so at once. Nothing of ours is under way, so
- * the memory stays valid if the log still ends with our head afterwards.
+ * Stops serving while there is no connection to the log, and answers callers so immediately. Nothing of ours is under
+ * way, so the memory stays valid if the log still ends with our head afterwards.
  */
 const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Return<LifeEnd | undefined> {
   partition.core.intake.failWaiting(partition.notServing())
   yield* Effect.logWarning(`partition ${partition.id} does not serve: there is no connection to its log`)
   while (true) {
-    // Nothing can be stored any more, and the waiting callers were told.
+    // Nothing can be stored any more, and the waiting callers were answered.
     if (partition.isClosing) return { _tag: "Closed" }
     if (partition.restartWanted !== undefined) return { _tag: "Restart", reason: partition.restartWanted }
     partition.wakeup.clear()
@@ -244,7 +246,7 @@ const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn
   return undefined
 })
 
-/** Stops serving while the clock is behind (docs/architecture.md, rule 7), and tells callers so. */
+/** Stops serving while the clock is behind (docs/architecture.md, rule 7), and answers callers so. */
 const waitForClock = Effect.fnUntraced(function* (partition: Partition, behindMillis: number) {
   const { wall } = partition.now()
   const reason = clockBehind(partition.id, wall + behindMillis, wall)
@@ -254,7 +256,7 @@ const waitForClock = Effect.fnUntraced(function* (partition: Partition, behindMi
   partition.core.intake.failWaiting(error)
   yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
   while (partition.core.isClockBehind(partition.now())) {
-    // Nothing can be decided any more, and the waiting callers were told.
+    // Nothing can be decided any more, and the waiting callers were answered.
     if (partition.isClosing) return { _tag: "Closed" } as LifeEnd
     yield* partition.pause(clockPollMillis)
   }

@@ -1,6 +1,6 @@
 /**
- * What is checked before an engine starts its partitions: that its configuration can work, and that the stores belong to
- * one deployment with that number of partitions (docs/architecture.md, rule 18).
+ * Checks, before an engine starts its partitions, that its configuration can work, and that the stores belong to one
+ * deployment with that number of partitions (docs/architecture.md, rule 18).
  */
 import { Duration, Effect, Schedule } from "effect"
 import type { EngineConfig } from "../../config.ts"

@@ -89,7 +89,7 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Deals with a life that ended by itself. Answers whether the partition has stopped for good and needs an operator. */
+/** Handles a life that ended by itself. Returns whether the partition has stopped for good and needs an operator. */
 const afterEnd = Effect.fnUntraced(function* (
   partition: Partition,
   end: Exclude<LifeEnd, { readonly _tag: "Closed" }>,
@@ -100,7 +100,7 @@ const afterEnd = Effect.fnUntraced(function* (
     // Commands wait for the next life; lane asks want an answer now.
     partition.core.failDrain(partition.notServing())
     partition.core.intake.failLanes(partition.notServing())
-    // What other processes have asked was asked of this life: they may turn to another owner before the next one.
+    // Requests of other processes were for this life: they may turn to another owner before the next one.
     if (partition.context.remote !== undefined) partition.core.intake.failWaiting(partition.notServing())
     yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
     return false
@@ -123,8 +123,8 @@ const afterEnd = Effect.fnUntraced(function* (
 })
 
 /**
- * Deals with a life that failed. Answers how many recoveries in a row were refused, or that the partition has stopped
- * for good.
+ * Handles a life that failed. Returns how many recoveries in a row were refused, or that the partition has stopped for
+ * good.
  */
 const afterFailure = Effect.fnUntraced(function* (partition: Partition, cause: Cause.Cause<unknown>, refusals: number) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
@@ -176,7 +176,7 @@ const life = (partition: Partition) =>
     })
   )
 
-/** Gives the reactors that waited by their pace a moment to do what they held back. */
+/** Gives the reactors that waited by their pace a moment to finish. */
 const finishReactors = ({ heldBack, heldBackWakeup }: Partition): Effect.Effect<void> => {
   const done = Effect.suspend((): Effect.Effect<void> => {
     heldBackWakeup.clear()
@@ -193,7 +193,7 @@ const essential = (partition: Partition, what: string, effect: Effect.Effect<voi
     })
   )
 
-/** Timed checkpoints come earlier by up to this share, so that partitions started together do not write together. */
+/** The share by which timed checkpoints may come earlier, so that partitions started together do not write together. */
 const checkpointJitter = 0.25
 
 /** Asks for timed checkpoints and sweeps idle actors. */
@@ -219,7 +219,10 @@ const maintain = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Begins no life by a clock that is ahead of others: what it would write keeps the partition away once it is set right. */
+/**
+ * Begins no life by a clock that is ahead of others: its frames would keep the partition away once the clock is set
+ * right.
+ */
 const awaitClock = Effect.fnUntraced(function* (partition: Partition) {
   while (!partition.isClosing) {
     const reason = partition.context.clockGuard.problem()
@@ -242,7 +245,7 @@ const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Leaves the log to whoever else writes to it for a while: two owners that take it from each other would serve nobody. */
+/** Leaves the log to its other writer for a while: two owners that take it from each other would serve no caller. */
 const rest = Effect.fnUntraced(function* (partition: Partition, count: number) {
   const reason = `it was fenced ${count} times within a minute, and rests for ${fencedRestMillis / 1000} s`
   partition.setStatus({ _tag: "NotOwned", reason })
@@ -256,7 +259,10 @@ const rest = Effect.fnUntraced(function* (partition: Partition, count: number) {
   }
 })
 
-/** Stops the partition and tells callers why. Answers whether an operator has mended it, so that it goes on. */
+/**
+ * Stops the partition and answers callers with the reason. Returns whether an operator has mended it, so that it
+ * continues.
+ */
 const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) {
   partition.setStatus({ _tag: "Stopped", reason })
   partition.core.intake.failWaiting(partition.notServing())
@@ -264,7 +270,7 @@ const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) 
   while (!partition.isClosing) {
     if (!(yield* partition.pauseToMend(pollMillis))) continue
     partition.setStatus({ _tag: "Starting", reason: "an operator has recovered it" })
-    // What this process has seen may be among what was given up.
+    // The frames seen by this process may be among those given up.
     partition.witness = undefined
     return true
   }
@@ -274,7 +280,7 @@ const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) 
 /** The pause between claims into a full log. */
 const fullLogPauseMillis = 1_000
 
-/** Lets the reactors and the outbox follow the log, until the life ends. */
+/** Makes the reactors and the outbox follow the log, until the life ends. */
 const startReactors = (partition: Partition) =>
   Effect.andThen(
     Effect.forEach(partition.context.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), {
@@ -284,8 +290,8 @@ const startReactors = (partition: Partition) =>
   )
 
 /**
- * Claims a recovered partition and starts its reactors; while the log is full, reactors and checkpoints make room first. Answers why the life
- * ends, if it does.
+ * Claims a recovered partition and starts its reactors; while the log is full, reactors and checkpoints make room
+ * first. Returns why the life ends, if it does.
  */
 export const claimAndReact = Effect.fnUntraced(function* (partition: Partition) {
   if (yield* claim(partition)) {

@@ -1,7 +1,7 @@
 /**
- * The committed frames of a partition that its reactors have not read, in memory (docs/architecture.md, rule 11).
- * Bounded in frames and bytes; a reader that lags behind reads the log. A frame that all have read goes at once, before
- * the garbage collector would count it as old.
+ * Keeps the committed frames of a partition that its reactors have not read, in memory (docs/architecture.md, rule 11).
+ * Bounded in frames and bytes; a reader that lags behind reads the log. A frame that all have read is dropped
+ * immediately, before the garbage collector would count it as old.
  */
 import type { CommittedFrame } from "../../records.ts"
 
@@ -35,12 +35,12 @@ export class Feed {
     for (const listener of [...this.listeners]) listener(frame)
   }
 
-  /** Wakes whoever waits for the next frame, because it should do something else. */
+  /** Wakes the reader that waits for the next frame, because it has other work. */
   wake(): void {
     for (const listener of [...this.listeners]) listener()
   }
 
-  /** Notes that a reader is done with all frames up to this one, unless its work fails. */
+  /** Notes that a reader has finished all frames up to this one, unless its work fails. */
   done(reader: string, sequence: number): void {
     this.read.set(reader, sequence)
     let all = sequence
@@ -49,7 +49,7 @@ export class Feed {
     this.cut()
   }
 
-  /** Up to which frame a reader is done. */
+  /** The frame up to which a reader is done. */
   readBy(reader: string): number {
     return this.read.get(reader) ?? 0
   }

@@ -1,7 +1,7 @@
 /**
- * Keeps a reactor to its pace (docs/architecture.md, rule 11): notes what its transactions took, and waits before the
- * next one. The wait ends early when a purge waits for the cursor, when what is unread fills a batch or half of the
- * feed, and when the partition is closing.
+ * Keeps a reactor to its pace (docs/architecture.md, rule 11): counts the time of its transactions, and waits before
+ * the next one. The wait ends early when a purge waits for the cursor, when the unread frames fill a batch or half of
+ * the feed, and when the partition is closing.
  */
 import { Duration, Effect } from "effect"
 import { maximumBatchFrames, maximumBatchRecords } from "../../Reactor.ts"
@@ -38,13 +38,13 @@ export class ReactorPacer {
     return Effect.raceFirst(pressing(this.partition, after), Effect.sleep(Duration.millis(Math.ceil(millis))))
   }
 
-  /** Notes that the reactor holds nothing back: what was behind its place has been processed, or failed. */
+  /** Notes that the reactor holds nothing back: the frames behind its place have been processed, or failed. */
   caughtUp(): void {
     if (this.partition.heldBack.delete(this.name)) this.partition.heldBackWakeup.notify()
   }
 }
 
-/** Ends when a reactor that has not read the frames behind `after` should not wait any longer. */
+/** Completes when a reactor that has not read the frames behind `after` should not wait any longer. */
 const pressing = (partition: Partition, after: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const { feedBytes, feedFrames } = partition.context.config

@@ -1,6 +1,6 @@
 /**
- * What a reactor gets of the frames behind its place: the records that it wants, in batches of whole frames
- * (docs/architecture.md, rule 11).
+ * Selects a reactor's records in the frames behind its place, in batches of whole frames (docs/architecture.md, rule
+ * 11).
  */
 
 import { describe } from "../../describe.ts"
@@ -8,7 +8,7 @@ import type { LogPosition } from "../../ports/Checkpoints.ts"
 import { maximumBatchRecords, type Reactor } from "../../Reactor.ts"
 import type { CommittedFrame, LogRecord, UnreadableRecord } from "../../records.ts"
 
-/** A record for the reactor; `problem` when the reactor cannot even be asked about it. */
+/** A record for the reactor; `problem` when the reactor cannot even say whether it wants it. */
 export interface WantedRecord {
   readonly record: LogRecord | UnreadableRecord
   readonly problem: string | undefined
@@ -20,7 +20,10 @@ export interface ReactorBatch {
   readonly to: LogPosition
 }
 
-/** The wanted records of as many frames as fit a batch; whole frames, at least one, or those that fit behind a batch that was begun. */
+/**
+ * The wanted records of as many frames as fit a batch; whole frames, at least one, or those that fit behind a started
+ * batch.
+ */
 export const batchOf = (
   reactor: Reactor<never>,
   frames: ReadonlyArray<CommittedFrame>,
@@ -41,7 +44,7 @@ export const batchOf = (
   return { wanted, to: { sequence: to.sequence, hash: to.hash } }
 }
 
-/** Why the reactor cannot get a record, or that it does not want it; undefined when it gets it. */
+/** Says why the reactor cannot get a record, or does not want it; undefined when it gets it. */
 const problemOf = (reactor: Reactor<never>, record: LogRecord | UnreadableRecord): string | "unwanted" | undefined => {
   if (record._tag === "Unreadable") return record.error
   try {

@@ -1,6 +1,6 @@
 /**
- * What becomes of records that a reactor cannot process: each organization's are tried alone, then one by one, and from
- * the first that fails they are parked inside the transaction (docs/architecture.md, rule 11).
+ * Parks records that a reactor cannot process: each organization's are tried alone, then one by one, and from the first
+ * that fails they are parked inside the transaction (docs/architecture.md, rule 11).
  */
 import { Cause, Effect, Exit } from "effect"
 import { describe } from "../../describe.ts"
@@ -30,7 +30,10 @@ export const showParked = (partition: Partition, reactor: string): Effect.Effect
 export const parkBehind = (partition: Partition, reactor: string, group: ReadonlyArray<WantedRecord>) =>
   partition.context.cursors.park(group.map((one) => parkedOf(partition, reactor, one, behindText)))
 
-/** Tries each organization's records alone, then one by one; parks from the first that fails. Answers whose it parked. */
+/**
+ * Tries each organization's records alone, then one by one; parks from the first that fails. Returns the organizations
+ * with parked records.
+ */
 export const isolate = Effect.fnUntraced(function* (
   partition: Partition,
   reactor: Reactor<never>,
@@ -54,7 +57,7 @@ export const isolate = Effect.fnUntraced(function* (
   return parked
 })
 
-/** Processes some records inside the transaction; answers the error, with nothing done, or undefined. */
+/** Processes some records inside the transaction; returns the error, with nothing done, or undefined. */
 const attempt = Effect.fnUntraced(function* (
   partition: Partition,
   reactor: Reactor<never>,
@@ -64,7 +67,7 @@ const attempt = Effect.fnUntraced(function* (
   const exit = yield* Effect.exit(partition.context.cursors.attempt(handled))
   if (Exit.isSuccess(exit)) return undefined
   const error = Cause.squash(exit.cause)
-  // An interruption or an unreachable store is no fault of a record, so it is not caught.
+  // An interruption or an unreachable store is not the fault of a record, so it is not caught.
   if (Cause.hasInterrupts(exit.cause) || error instanceof CursorsUnavailable) return yield* Effect.failCause(exit.cause)
   return describe(error)
 })

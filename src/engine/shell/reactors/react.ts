@@ -28,7 +28,7 @@ const silentFrames = 256
 const firstPauseMillis = 50
 const lastPauseMillis = 5_000
 
-/** Follows the log for as long as the life lasts. Never fails: what goes wrong is logged and tried again. */
+/** Follows the log for as long as the life lasts. Never fails: errors are logged, and the work is tried again. */
 export const react = Effect.fnUntraced(function* (partition: Partition, reactor: Reactor<never>) {
   const pauses = new Pauses(firstPauseMillis, lastPauseMillis)
   while (true) {
@@ -48,11 +48,12 @@ class Follower {
   private readonly onProgress: () => void
   private readonly pacing: ReactorPacer
   /**
-   * Where the cursor stands, and how far the log was read. Between the two lie frames without anything for the reactor.
+   * The place of the cursor, and of the last frame that was read. Between the two are frames without anything for the
+   * reactor.
    */
   private durable: LogPosition = { sequence: 0, hash: "" }
   private position: LogPosition = this.durable
-  /** Organizations that may have parked records; the transaction looks again. */
+  /** Organizations that may have parked records; the transaction checks it. */
   private readonly parked = new Set<string>()
   /** Whether there are too many to remember, so that any organization may have some. */
   private isAnyParked = false
@@ -79,7 +80,7 @@ class Follower {
     yield* showParked(partition, reactor.name)
     while (true) {
       const { head } = partition.core
-      // Its cursor was sent back: it begins like a new one.
+      // Its cursor was moved back: it begins like a new one.
       if (partition.sentBack.delete(reactor.name)) return partition.reacted(reactor.name, 0)
       partition.reacted(reactor.name, this.position.sequence)
       this.pacing.caughtUp()
@@ -116,14 +117,14 @@ class Follower {
     }
   })
 
-  /** A batch with what was committed while it waited for its place, as far as that is in memory and fits. */
+  /** Extends a batch with frames committed while it waited for its place, if they are in memory and fit. */
   private grown(batch: ReactorBatch): ReactorBatch {
     const room = maximumBatchFrames - (batch.to.sequence - this.position.sequence)
     const frames = room > 0 ? this.partition.feed.after(batch.to.sequence, room) : undefined
     return frames === undefined ? batch : batchOf(this.reactor, frames, batch)
   }
 
-  /** Works on a batch, unless the cursor was sent back before its turn came. */
+  /** Works on a batch, unless the cursor was moved back before its turn came. */
   private inTurn<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> {
     const { partition, reactor } = this
     return partition
@@ -136,7 +137,7 @@ class Follower {
     else this.isAnyParked = true
   }
 
-  /** Reads where the reactor stands. A cursor that has never moved begins with what is left of the log. */
+  /** Reads the reactor's place. A cursor that has never moved begins with the oldest frame of the log. */
   private readonly start = Effect.fnUntraced(function* (this: Follower) {
     const { id, log, context } = this.partition
     const cursor = yield* lookup(context.cursors.read(id, this.reactor.name))
@@ -188,7 +189,7 @@ class Follower {
     yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** this.failures, lastPauseMillis)))
   })
 
-  /** A transaction in a span of its own, where anybody sees it. */
+  /** Runs a transaction in its own span, if spans are collected. */
   private traced<A, E>({ to, wanted }: ReactorBatch, transaction: Effect.Effect<A, E>): Effect.Effect<A, E> {
     const { id, context, traces } = this.partition
     if (!context.isTraced) return transaction
@@ -199,7 +200,7 @@ class Follower {
     })
   }
 
-  /** Makes the effects of a batch. Answers the organizations that it parked, and those that are no longer parked. */
+  /** Runs the effects of a batch. Returns the organizations that it parked, and those that are no longer parked. */
   private readonly effects = Effect.fnUntraced(function* (
     this: Follower,
     { wanted }: ReactorBatch,
@@ -223,7 +224,7 @@ class Follower {
   })
 }
 
-/** Frames that are read from the log at once; they may be large, and their memory is beside the feed's. */
+/** Frames that are read from the log together; they may be large, and their memory comes on top of the feed's. */
 const maximumReadFrames = 64
 
 /** The frames behind `after`, at most `limit`. There must be one, which `nextFrame` waits for. */

@@ -1,9 +1,9 @@
 /**
- * Which of a sender's numbered messages have arrived, so that one that is delivered twice is taken once. It remembers the latest numbers only; an
- * older one counts as taken. Needs no service.
+ * Tracks a sender's numbered messages that have arrived, so that one that is delivered twice is accepted once. It
+ * remembers the latest numbers only; an older one counts as accepted. Needs no service.
  */
 
-/** How many of the latest numbers are remembered: a multiple of 32. */
+/** Latest numbers that are remembered: a multiple of 32. */
 export const rememberedArrivals = 65_536
 
 export class Arrivals {

@@ -1,6 +1,6 @@
 /**
- * Asks that cross processes: how a command, its reply and its errors are written, for actors, for their states and for lanes
- * (docs/architecture.md, "Placement"). `ownerCalls.ts` finds the owner; `serveRemote.ts` is the owner's side.
+ * Carries asks between processes: the encoding of a command, its reply and its errors, for actors, for their states and
+ * for lanes (docs/architecture.md, "Placement"). `ownerCalls.ts` finds the owner; `serveRemote.ts` is the owner's side.
  */
 import { Cause, Effect, Exit, Schema, type Tracer } from "effect"
 import type { Actor, AnyActor, JsonCodec } from "../../Actor.ts"
@@ -14,24 +14,24 @@ import type { EngineContext } from "../partition/EngineContext.ts"
 import { askOwner, hear, monotonicMillis, type OwnerAnswer, remoteTimeoutMillis } from "./ownerCalls.ts"
 import { joinBatch } from "./requestBatch.ts"
 
-/** How long an ask of a lane waits: it is about this moment, and its asker has little patience. */
+/** How long an ask of a lane waits: it concerns this moment, and its caller has little patience. */
 const laneTimeoutMillis = 1_000
 
-/** What is asked of an actor or a lane. */
+/** A request to an actor or a lane. */
 export interface RemoteRequest {
   readonly organization: string
   /** Exactly one of `kind` and `lane`. */
   readonly kind?: string
   readonly lane?: string
   readonly key: string
-  /** Undefined where the state is asked for. */
+  /** Undefined if the state is requested. */
   readonly command?: unknown
   /** Asks for the actor's state instead of deciding something. */
   readonly state?: true
   /** Asks for keys of the kind instead; the key means nothing then. */
   readonly keys?: KeysOptions
   readonly fresh?: boolean
-  /** The span that asks, where anybody sees it. */
+  /** The span of the caller, if spans are collected. */
   readonly span?: readonly [traceId: string, spanId: string]
   /** For an ask under an idempotency key. */
   readonly once?: OnceOptions
@@ -50,7 +50,7 @@ export const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(OnceError
 export const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(OnceError))
 const isAskError = Schema.is(OnceError)
 
-/** How a command, a reply or a rejection crosses processes; without a schema only nothing does. */
+/** The encoding of a command, a reply or a rejection; without a schema only `undefined` can cross. */
 interface Crossing {
   readonly kind: string
   readonly options: {
@@ -71,7 +71,7 @@ interface Codec {
 const codecs = new WeakMap<object, Codec>()
 
 const codecOf = (of: AnyActor | AnyLane, what: What): Codec | undefined => {
-  // Only its schemas are looked at, by what they can do to unknown values.
+  // Only its schemas are read, by their effect on unknown values.
   const schema = (of as Crossing).options[what]
   if (schema === undefined) return undefined
   let codec = codecs.get(schema)
@@ -132,7 +132,7 @@ export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
       once
     })),
     ({ isReplay, reply }) =>
-      // A program that knows no keys has decided it without one.
+      // A program without keys has decided it without one.
       isReplay === undefined
         ? Effect.fail(new OutcomeUnknown({ partition: placeOf(context, target) }))
         : Effect.succeed({ reply, isReplay })
@@ -168,7 +168,7 @@ export const keysRemote = (
       actor,
       { organization },
       () => ({ kind: actor.kind, keys }),
-      // The end of the last page has no form in JSON.
+      // JSON has no form for the end of the last page.
       (page) => ({ keys: (page as KeysPage).keys, next: (page as KeysPage).next })
     ),
     ({ reply }) => reply
@@ -196,7 +196,7 @@ export const askLaneRemote = <Command, State, Reply>(
 const placeOf = ({ config }: EngineContext, { organization }: Target): number =>
   partitionOf(organization, config.partitions)
 
-/** What an answer holds for its asker. */
+/** The part of an answer that its caller gets. */
 interface Exchanged<Reply> {
   readonly reply: Reply
   readonly isReplay: boolean | undefined
@@ -245,7 +245,7 @@ const exchange = <Reply, Rejection, E>(
     return giveUp === undefined ? alone() : Effect.sync(giveUp)
   })
 
-/** What is answered to an actor's or a lane's ask. */
+/** Makes the answer to an ask of an actor or a lane. */
 export const answerOf = (
   partition: number,
   of: AnyActor | AnyLane,

@@ -1,7 +1,7 @@
 /**
- * Hands messages to the partition of the organization that receives them, here or in another process (docs/outbox.md). Messages of one batch are
- * of one receiver and in order; one whose predecessor was not taken in is not taken in either. Never fails: what becomes of each
- * message is its answer.
+ * Delivers messages to the partition of the organization that receives them, here or in another process
+ * (docs/outbox.md). Messages of one batch have one receiver and are in order; if one is not accepted, those behind it
+ * are not either. Never fails: the answer holds the result of each message.
  */
 import { Effect, Exit, Schema } from "effect"
 import { partitionOf } from "../../address.ts"
@@ -14,19 +14,19 @@ import type { EngineContext } from "../partition/EngineContext.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { askOwner, movedRetryMillis } from "./ownerCalls.ts"
 
-/** What is handed over of a message. */
+/** The part of a message that is delivered. */
 export type Letter = Pick<MessageRecord, "origin" | "message">
 
-/** What became of a message. */
+/** The result of a message. */
 export type Delivered = Reception | AskError
 
-/** The partition, where this process serves it; one that another process has taken over is asked there. */
+/** The partition, if this process serves it; one that another process has taken over is asked there. */
 export const localPartition = ({ local, remote }: EngineContext, id: number): Partition | undefined => {
   const partition = local.get(id)
   return remote !== undefined && partition?.status._tag === "NotOwned" ? undefined : partition
 }
 
-/** Hands over messages for one organization, all of them at once. Answers for each what became of it. */
+/** Delivers messages for one organization together. Returns the result of each. */
 export const deliver = (
   context: EngineContext,
   from: number,
@@ -41,7 +41,7 @@ export const deliver = (
       : receive(partition, from, receiver, letters)
   })
 
-/** Has a partition of this process decide messages, in their order. */
+/** Makes a partition of this process decide messages, in their order. */
 const receive = (
   partition: Partition,
   from: number,
@@ -67,14 +67,17 @@ const receive = (
     }
   })
 
-/** An entry with an inbox's guard is answered by the guard, or with an error of the engine; the rule's own answers stay inside. */
+/**
+ * An entry with an inbox's guard is answered by the guard, or with an error of the engine; the rule's own answers stay
+ * inside.
+ */
 const deliveredOf = ({ id }: Partition, exit: Exit.Exit<unknown, unknown>): Delivered => {
   if (Exit.isSuccess(exit)) return exit.value as Reception
   const error = Exit.findErrorOption(exit)
   return error._tag === "Some" ? (error.value as AskError) : new OutcomeUnknown({ partition: id })
 }
 
-/** A message's command for its receiver, or why it cannot be decided here. */
+/** A message's command for its receiver, or the reason why it cannot be decided here. */
 const commandOf = (
   { id, context: { registry } }: Partition,
   { command, kind, version }: FrameMessage
@@ -83,7 +86,7 @@ const commandOf = (
   const actor = registry.actors[actorIndex]
   if (actor === undefined || actor.internal !== undefined || actor.isStateless)
     return { error: new CommandInvalid({ kind, reason: "it is not among the engine's actors with a state" }) }
-  // A program that knows more may have been rolled out to the sender's process first.
+  // A newer program may have been rolled out to the sender's process first.
   if (version > actor.version) {
     const reason = `it knows version ${actor.version} of ${kind}, and a message is of version ${version}`
     return { error: new PartitionUnavailable({ partition: id, reason, retryAfterMillis }) }
@@ -96,8 +99,8 @@ const commandOf = (
 }
 
 /**
- * Messages as they cross processes. It has no `kind`, so that a program that knows no messages refuses it instead of deciding a command without
- * its guard.
+ * The encoding of messages between processes. It has no `kind`, so that a program without messages refuses it instead
+ * of deciding a command without its guard.
  */
 const Post = Schema.Struct({
   from: Schema.Finite,
@@ -158,7 +161,7 @@ const readAnswer = (partition: number, count: number, said: object): ReadonlyArr
   }
 }
 
-/** The messages in a request of another process; undefined when it is none of messages. */
+/** The messages in a request of another process; undefined when it holds none. */
 export const postOf = (payload: unknown): typeof Post.Type | undefined => (isPost(payload) ? payload : undefined)
 
 /** Decides messages of another process; the answer is for JSON. */

@@ -1,7 +1,8 @@
 /**
- * How an owner in another process is asked (docs/architecture.md, "Placement"). Whoever serves a partition gets every request to it, so a request
- * names the epoch that it is meant for. Only the owner of that epoch works on it, and its word that nothing was stored is therefore true,
- * whatever another owner did. Any other owner answers with its own epoch, and the asker turns to the highest.
+ * Asks an owner in another process (docs/architecture.md, "Placement"). Every process that serves a partition gets
+ * every request to it, so a request names the epoch that it is meant for. Only the owner of that epoch works on it, and
+ * its answer that nothing was stored is therefore true, whatever another owner did. Any other owner answers with its
+ * own epoch, and the caller turns to the highest.
  */
 import { Context, Duration, Effect } from "effect"
 import { BoundedMap } from "../../../common/BoundedMap.ts"
@@ -12,71 +13,79 @@ import type { EngineContext } from "../partition/EngineContext.ts"
 import { Arrivals } from "./Arrivals.ts"
 import type { RequestBatch } from "./requestBatch.ts"
 
-/** How long a remote ask waits. Longer than an owner takes to say that an outcome is not known. */
+/** How long a remote ask waits. Longer than an owner takes to report that an outcome is not known. */
 export const remoteTimeoutMillis = 12_000
 
 /** Sooner than for a partition that is away: its owner has most likely just moved. */
 export const movedRetryMillis = 500
 
-/** Requests to other processes that wait for their answers at once. */
+/** Requests to other processes that wait for their answers concurrently. */
 export const maximumRequests = 16_384
 
-/** Requests of other processes that this one works on at once, over all partitions. */
+/** Requests of other processes that this one works on concurrently, over all partitions. */
 export const maximumAnswers = 16_384
 
-/** How often a request turns to another owner before the partition counts as being moved. */
+/** Times that a request turns to another owner before the partition counts as being moved. */
 const maximumTurns = 4
 
-/** How long a request waits until it looks for a newer owner. A frozen process still receives requests, and answers none. */
+/**
+ * How long a request waits until it looks for a newer owner. A frozen process still receives requests, and answers
+ * none.
+ */
 const lookoutMillis = 1_000
 
-/** The pause until it looks again. */
+/** The pause until it checks again. */
 const lookPauseMillis = 250
 
 /** Processes whose requests are recognized when they are delivered again. */
 const maximumAskers = 256
 
-/** The engine that asks, and the how manieth of its requests it is. */
+/** The engine that asks, and the number of this request among its own. */
 export type RequestId = readonly [instance: string, number: number]
 
 export const monotonicMillis = (clock: EngineContext["clock"]): number => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 
-/** What an owner says; the rest depends on what it was asked. */
+/** The answer of an owner; the rest depends on the request. */
 export interface OwnerAnswer {
-  /** The epoch of the owner that says it. */
+  /** The epoch of the answering owner. */
   readonly epoch: number
   /** The request was meant for another epoch, and nothing was done about it. */
   readonly elsewhere?: true
-  /** With `elsewhere`: for how long the owner has been subscribed, in milliseconds. An older program does not say. */
+  /** With `elsewhere`: how long the owner has been subscribed, in milliseconds. An older program does not say. */
   readonly forMillis?: number
   /** The request came before and is answered where it did; nothing more was done about it. */
   readonly repeated?: true
-  /** What an owner says of itself: it takes several requests in one message (`requestBatch.ts`). One of an older program does not say so. */
+  /** The owner accepts several requests in one message (`requestBatch.ts`). An older program does not say so. */
   readonly takesMany?: true
 }
 
-/** What this process has to do with others. */
+/** The traffic of this process with others. */
 export class RemoteTraffic {
   readonly instance: string
   readonly context: Context.Context<never>
   private sent = 0
   private readonly taken = new BoundedMap<string, Arrivals>(maximumAskers)
-  /** The highest epoch seen of each partition of another process, and whether its owner takes several requests in one message. */
+  /**
+   * The highest epoch seen of each partition of another process, and whether its owner accepts several requests in one
+   * message.
+   */
   private readonly owners = new Map<number, { readonly epoch: number; readonly takesMany: boolean }>()
-  /** Requests that are about to leave together, by where they go (`requestBatch.ts`). */
+  /** Requests that are about to leave together, by their destination (`requestBatch.ts`). */
   readonly leaving = new Map<string, RequestBatch>()
   /** Requests that wait for answers. */
   requests = 0
-  /** Requests of others that are being worked on. */
+  /** Requests of others in work. */
   answers = 0
 
-  /** `instance` is different for every engine ever started. `context` is for what is sent on behalf of several. */
+  /**
+   * `instance` is different for every engine ever started. `context` is for messages sent on behalf of several callers.
+   */
   constructor(instance: string, context: Context.Context<never> = Context.empty()) {
     this.instance = instance
     this.context = context
   }
 
-  /** What a request is recognized by when it is delivered again. */
+  /** The identity of a request when it is delivered again. */
   nextId(): RequestId {
     return [this.instance, ++this.sent]
   }
@@ -96,13 +105,13 @@ export class RemoteTraffic {
     return this.owners.get(partition)?.epoch ?? 0
   }
 
-  /** Whether the owner of an epoch takes several requests in one message. */
+  /** Whether the owner of an epoch accepts several requests in one message. */
   takesMany(partition: number, epoch: number): boolean {
     const owner = this.owners.get(partition)
     return owner?.epoch === epoch && owner.takesMany
   }
 
-  /** Notes what an owner says. */
+  /** Notes an owner's answer. */
   saw(partition: number, { epoch, ...said }: Pick<OwnerAnswer, "epoch" | "takesMany">): void {
     const known = this.epochOf(partition)
     const takesMany = said.takesMany === true
@@ -110,12 +119,12 @@ export class RemoteTraffic {
   }
 }
 
-/** Reads a request or an answer. Throws on what is no JSON. */
+/** Reads a request or an answer. Throws if it is not JSON. */
 export const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString("utf8"))
 
 export const write = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-/** What an answer says of its owner; undefined for something else. */
+/** The owner's part of an answer; undefined for something else. */
 export const readSaid = (bytes: Uint8Array): OwnerAnswer | undefined => {
   try {
     const said = parse(bytes) as Partial<OwnerAnswer> | null
@@ -125,13 +134,13 @@ export const readSaid = (bytes: Uint8Array): OwnerAnswer | undefined => {
   }
 }
 
-/** What asks another process. */
+/** The means to ask another process. */
 export interface Asking {
   readonly remote: Remote["Service"]
   readonly traffic: RemoteTraffic
 }
 
-/** Sends a request to the owner of an epoch. Answers its own words, or those of a newer owner. */
+/** Sends a request to the owner of an epoch. Returns its own answer, or that of a newer owner. */
 const requestOf = (
   remote: Remote["Service"],
   traffic: RemoteTraffic,
@@ -156,7 +165,7 @@ const requestOf = (
   )
 }
 
-/** Asks who serves a partition. */
+/** Asks for the owner of a partition. */
 export const askWho = (
   { remote, traffic }: Asking,
   partition: number,
@@ -180,15 +189,15 @@ export const newerOwner = (asking: Asking, partition: number, epoch: number): Ef
     Effect.asVoid
   )
 
-/** Nobody works on the request. */
+/** No process works on the request. */
 const away = (partition: number, reason: string, retryAfterMillis: number) =>
   new PartitionUnavailable({ partition, reason, retryAfterMillis })
 
-/** What an ask fails with whose request had no answer. */
+/** The error of an ask whose request had no answer. */
 export const unanswered = (partition: number, { message, sent }: RemoteUnavailable) =>
   sent ? new OutcomeUnknown({ partition }) : away(partition, message, movedRetryMillis)
 
-/** Gives a request up when a newer owner serves: nobody knows then what became of it. */
+/** Gives a request up when a newer owner serves: then its outcome is unknown. */
 export const unlessReplaced = <A, E>(
   asking: Asking,
   partition: number,
@@ -200,7 +209,10 @@ export const unlessReplaced = <A, E>(
     Effect.andThen(newerOwner(asking, partition, epoch), Effect.fail(new OutcomeUnknown({ partition })))
   )
 
-/** What an owner's words mean for a request that was sent to the owner of the epoch `asked` so many milliseconds ago at most. */
+/**
+ * Interprets an owner's answer to a request that was sent to the owner of the epoch `asked` at most this many
+ * milliseconds ago.
+ */
 export const hear = (
   traffic: RemoteTraffic,
   partition: number,
@@ -208,18 +220,19 @@ export const hear = (
   asked: number,
   sinceMillis: number
 ): "answer" | "unknown" | "ask the newer owner" => {
-  // What a replaced owner says from memory may be old.
+  // A replaced owner may answer old data from memory.
   if (said.elsewhere !== true) return said.epoch < traffic.epochOf(partition) ? "unknown" : "answer"
-  // A newer owner that was subscribed when the request was sent: the claim that ended the asked one was stored by then, and nothing of the
-  // request can be. One that came later may have got a request that was long on its way, and the asked one has stored it before.
+  // A newer owner that was subscribed when the request was sent: the claim that ended the asked one was stored by then,
+  // and nothing of the request can be. One that came later may have got a request that was long on its way, and the
+  // asked one has stored it before.
   return asked !== 0 && said.forMillis !== undefined && said.forMillis <= sinceMillis
     ? "unknown"
     : "ask the newer owner"
 }
 
 /**
- * Asks the owner of a partition in another process. Fails with `PartitionUnavailable` or `Overloaded` where nothing was done, and with
- * `OutcomeUnknown` where that is not sure.
+ * Asks the owner of a partition in another process. Fails with `PartitionUnavailable` or `Overloaded` if nothing was
+ * done, and with `OutcomeUnknown` if that is uncertain.
  */
 export const askOwner = (
   { clock, remote, traffic }: Pick<EngineContext, "clock" | "remote" | "traffic">,

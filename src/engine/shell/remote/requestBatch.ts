@@ -1,20 +1,21 @@
 /**
- * Asks of one turn that cross to the same owner leave in one message, and what the owner says in one turn comes back in one. Each is decided, refused and
- * recognized as if it had come alone (`serveRemote.ts` is the owner's side). An owner of an older program gets every ask in a message of its own. Nothing
- * waits for others to come: a message leaves at the end of the turn.
+ * Batches asks of one turn to the same owner into one message, and the owner's answers of one turn into another. Each
+ * is decided, refused and recognized as if it had come alone (`serveRemote.ts` is the owner's side). An owner of an
+ * older program gets every ask in a message of its own. No ask waits for others: a message leaves at the end of the
+ * turn.
  */
 import { Effect } from "effect"
 import type { OutcomeUnknown, PartitionUnavailable } from "../../errors.ts"
 import { type Asking, maximumRequests, type OwnerAnswer, readSaid, unanswered, unlessReplaced } from "./ownerCalls.ts"
 
-/** What one message holds at most. A single ask may be larger. */
+/** The bounds of one message. A single ask may be larger. */
 const maximumAsks = 512
 export const maximumTogetherBytes = 256 * 1024
 
-/** Gets what is said of an ask, or why nobody says anything. */
+/** Receives the owner's answer to an ask, or the reason why there is none. */
 type Told = (said: OwnerAnswer | PartitionUnavailable | OutcomeUnknown) => void
 
-/** What leaves in one message. */
+/** The asks of one message. */
 export class RequestBatch {
   readonly partition: number
   readonly epoch: number
@@ -43,7 +44,7 @@ export class RequestBatch {
     this.waiting.set(number, told)
   }
 
-  /** Whoever has asked does not wait any more. Answers whether it still did. */
+  /** Drops an ask whose caller has given up. Returns whether it was still waiting. */
   forget(number: number): boolean {
     return this.waiting.delete(number)
   }
@@ -63,13 +64,13 @@ export class RequestBatch {
   }
 }
 
-/** What an owner says to several asks. */
+/** An owner's answer to several asks. */
 interface SaidMany extends OwnerAnswer {
-  /** Answers without the owner's epoch, which stands beside all of them. */
+  /** Answers without the owner's epoch, which is next to all of them. */
   readonly many?: ReadonlyArray<readonly [number: number, answer: { epoch: number }]>
 }
 
-/** Sends what has come together, and gives each its answer. */
+/** Sends the collected asks, and gives each its answer. */
 const send = ({ remote, traffic }: Asking, together: RequestBatch): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { epoch, partition, timeoutMillis } = together
@@ -100,8 +101,9 @@ const send = ({ remote, traffic }: Asking, together: RequestBatch): Effect.Effec
   })
 
 /**
- * Has an ask leave in the message that goes to the owner of an epoch at the end of this turn; `told` gets what comes of it, once. Answers how to give it up, or
- * undefined where the owner gets each ask in a message of its own, or none is known, or too many wait.
+ * Adds an ask to the message that leaves for the owner of an epoch at the end of this turn; `told` gets its result,
+ * once. Returns the function that gives it up, or undefined if the owner gets each ask in a message of its own, or none
+ * is known, or too many wait.
  */
 export const joinBatch = (
   asking: Asking,

@@ -1,6 +1,7 @@
 /**
- * Operators' acts on a partition that another process has and does not serve: one that has stopped, or waits for its clock, cannot be asked for decisions, and
- * that is when an operator looks into it. Whoever has the partition answers, after placement has said so, and nobody else does.
+ * Serves operators' acts on a partition that another process has and does not serve: a partition that has stopped, or
+ * waits for its clock, cannot be asked for decisions, and that is when an operator inspects it. Only the process that
+ * has the partition, confirmed by placement, answers.
  */
 import { Effect } from "effect"
 import type { Remote } from "../../ports/Remote.ts"
@@ -32,7 +33,7 @@ export const serveOperators = (remote: Remote["Service"], partition: Partition) 
   return Effect.andThen(subscribe, Effect.never)
 }
 
-/** Asks whoever has a partition; undefined where nobody answers. */
+/** Asks the process that has a partition; undefined if none answers. */
 export const askHolder = (
   { remote }: Pick<EngineContext, "remote">,
   partition: number,

@@ -1,6 +1,6 @@
 /**
- * The owner's side of what crosses processes: a partition is subscribed to its requests only while it serves, and works only on those that are
- * meant for its epoch (docs/architecture.md, "Placement").
+ * Serves requests of other processes: a partition is subscribed to them only while it serves, and works only on those
+ * that are meant for its epoch (docs/architecture.md, "Placement").
  */
 import { Effect, Exit, Scope, Tracer } from "effect"
 import type { AnyActor } from "../../Actor.ts"
@@ -24,7 +24,9 @@ import { maximumTogetherBytes } from "./requestBatch.ts"
 /** The pause before a subscription that failed is tried again. */
 const subscribePauseMillis = 500
 
-/** Answers other processes while the partition serves, until the scope ends. Without a subscription local asks go on. */
+/**
+ * Answers other processes while the partition serves, until the scope ends. Without a subscription local asks continue.
+ */
 export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"], partition: Partition) {
   const outer = yield* Effect.scope
   const changed = new Wakeup()
@@ -54,7 +56,7 @@ export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"
   }
 })
 
-/** What every request says. */
+/** The fields of every request. */
 interface Envelope {
   /** The epoch that it is meant for. */
   readonly epoch?: unknown
@@ -69,7 +71,7 @@ interface Envelope {
 const isId = (id: unknown): id is RequestId =>
   Array.isArray(id) && typeof id[0] === "string" && Number.isSafeInteger(id[1]) && id[1] > 0
 
-/** One time that a partition is subscribed. */
+/** One subscription of a partition. */
 interface Subscription {
   readonly epoch: number
   /** When it began, on the monotonic clock; undefined while it is being made. */
@@ -109,9 +111,9 @@ const handle = (
     )
   })
 
-/** Why a request is not worked on. */
+/** The reason why a request is refused. */
 const refusal = (partition: Partition, epoch: number): RemoteAnswer | undefined => {
-  // The asker may have turned to another owner meanwhile, so what was asked of one life is nothing for the next.
+  // The caller may have turned to another owner meanwhile, so requests to one life are void for the next.
   if (!isServing(partition, epoch)) return { error: encodeError(partition.notServing()) }
   if (partition.context.traffic.answers < maximumAnswers) return undefined
   return { error: encodeError(new Overloaded({ partition: partition.id, retryAfterMillis })) }
@@ -143,7 +145,7 @@ class Answers {
   private bytes = 0
   private readonly send: (part: Uint8Array) => void
   readonly changed = new Wakeup()
-  /** Requests that are being worked on. */
+  /** Requests in work. */
   left = 0
 
   constructor(partition: Partition, { epoch, remote }: Asked, send: (part: Uint8Array) => void) {
@@ -190,14 +192,17 @@ class Answers {
     return Buffer.from(message)
   }
 
-  /** Nobody waits for the rest. */
+  /** Drops the rest, because the caller has given up. */
   abandon(): void {
     this.isAbandoned = true
     while (this.left > 0) this.end()
   }
 }
 
-/** Several requests in one message: each is treated as if it had come alone, and what is answered in one turn leaves together. */
+/**
+ * Handles several requests in one message: each is treated as if it had come alone, and answers of one turn leave
+ * together.
+ */
 const answerMany = (
   partition: Partition,
   asked: Asked,
@@ -243,7 +248,7 @@ const answer = (partition: Partition, request: unknown): Effect.Effect<object> =
   return Effect.callback<RemoteAnswer>((resume) => ask(partition, payload, (said) => resume(Effect.succeed(said))))
 }
 
-/** The actor that is asked. Throws where it is not one of this engine's. */
+/** The asked actor. Throws if it is not one of this engine's. */
 const actorOf = ({ context: { registry } }: Partition, kind: string): readonly [AnyActor, number] => {
   const index = registry.actorIndex(kind)
   const actor: AnyActor | undefined = registry.actors[index]
@@ -251,7 +256,7 @@ const actorOf = ({ context: { registry } }: Partition, kind: string): readonly [
   return [actor, index]
 }
 
-/** Asks an actor or a lane of this process, or for a state; `told` gets the answer, perhaps at once. */
+/** Asks an actor or a lane of this process, or for a state; `told` gets the answer, perhaps immediately. */
 const ask = (partition: Partition, payload: RemoteRequest, told: (said: RemoteAnswer) => void): void => {
   const kind = payload?.kind ?? payload?.lane ?? "?"
   try {

@@ -1,11 +1,16 @@
-/** Signals that their actors have failed on, until they are parked. What comes beyond the bound is counted only. */
+/**
+ * Queues signals on which their actors have failed, until they are parked. Signals beyond the bound are only counted.
+ */
 import type { FailedSignal } from "../../core/protocol.ts"
 import { maximumFailedSignals } from "../../limits.ts"
 
 export class FailedSignals {
   private waiting: Array<FailedSignal> = []
 
-  /** Whether it is kept. A signal whose frame was not stored comes again, and is parked once all the same. */
+  /**
+   * Adds a signal; returns whether it is kept. A signal whose frame was not stored comes again, and is still parked
+   * once.
+   */
   add(signal: FailedSignal): boolean {
     if (this.waiting.length >= maximumFailedSignals) return false
     this.waiting.push(signal)

@@ -17,9 +17,7 @@ export interface SignalCommand {
   readonly command: unknown
 }
 
-/**
- * Turns a signal into a command; undefined ignores it. Pure. A signal for which it throws is counted and parked.
- */
+/** Turns a signal into a command; undefined ignores it. Pure. A signal on which it throws is counted and parked. */
 export type SignalRule = (signal: Signal) => SignalCommand | undefined
 
 /** By kind of signal. A signal of another kind is parked, with a metric. */
@@ -32,8 +30,8 @@ const resubscribeMillis = 500
 const warningMillis = 60_000
 
 /**
- * Feeds signals for as long as the life lasts. A signal that its rule ignores is skipped; the next one that is decided stands for its place too. One that means nothing is parked
- * before the next one is taken.
+ * Feeds signals for as long as the life lasts. A signal that its rule ignores is skipped; the next decided one covers
+ * its place too. One without a meaning is parked before the next one is read.
  */
 export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
   const { signals } = partition.context
@@ -54,10 +52,10 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
         if (signal.sequence <= after) return
         if (signal.behind !== undefined) partition.metrics.signalsBehind(signal.behind)
         const problem = take(partition, signal)
-        // Where it cannot be parked now, it is read again.
+        // If it cannot be parked now, it is read again.
         if (problem !== undefined) {
           yield* parkSignal(partition, signal, problem)
-          // No start reads it again, so that it is decided once, when somebody has it tried again.
+          // No start reads it again, so that it is decided once, when it is tried again.
           partition.core.intake.passOver(signal.sequence)
         }
         after = signal.sequence
@@ -69,7 +67,7 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Parks the signals that their actors have failed on, for as long as the life lasts. */
+/** Parks the signals on which their actors have failed, for as long as the life lasts. */
 export const parkFailedSignals = Effect.fnUntraced(function* (partition: Partition) {
   while (true) {
     yield* partition.failedSignalsWakeup.wait
@@ -77,7 +75,7 @@ export const parkFailedSignals = Effect.fnUntraced(function* (partition: Partiti
   }
 })
 
-/** Hands a signal to the core as the command that it means. Answers why it means none; undefined where the rule ignores it too. */
+/** Hands a signal to the core as its command. Returns why it means none; undefined if the rule ignores it too. */
 const take = ({ core, metrics, context }: Partition, signal: Signal): string | undefined => {
   const rule = context.signalRules[signal.kind]
   if (rule === undefined) {

@@ -1,6 +1,7 @@
 /**
- * Signals that mean nothing to the rules are parked with the reason (docs/architecture.md, "External signals"), each by itself: those behind one go on, because nothing says that
- * signals of an organization build on each other. One that cannot be read is parked before the partition goes past it, one that its actor fails on right after.
+ * Parks signals that mean nothing to the rules, with the reason (docs/architecture.md, "External signals"), each by
+ * itself: those behind it continue, because signals of an organization need not build on each other. A signal that
+ * cannot be read is parked before the partition passes it, one on which its actor fails right after.
  */
 import { Effect } from "effect"
 import type { AnyActor } from "../../Actor.ts"
@@ -15,7 +16,7 @@ import type { Partition } from "../partition/Partition.ts"
 import { lookup, showParked } from "../reactors/parkRecords.ts"
 import type { SignalCommand } from "./feedSignals.ts"
 
-/** A signal as a parked record keeps it: as it came, or as the command that its actor failed on. */
+/** A signal as a parked record keeps it: as it came, or as the command on which its actor failed. */
 type ParkedSignal =
   | { readonly _tag: "Signal"; readonly kind: string; readonly data: string }
   | {
@@ -30,7 +31,7 @@ type Described = Omit<ParkedRecord, "partition" | "reactor" | "index">
 
 const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
 
-/** Parks it, unless as many are parked as may be. */
+/** Parks it, unless the maximum is parked already. */
 const park = Effect.fnUntraced(function* (partition: Partition, signal: Described) {
   const { id, metrics, context } = partition
   const { error, organization, sequence } = signal
@@ -57,7 +58,7 @@ export const parkSignal = (partition: Partition, signal: Signal, error: string) 
   return park(partition, { organization, sequence, record: JSON.stringify(record), error })
 }
 
-/** Parks the signals that their actors have failed on, of which the last may not be stored if the process dies now. */
+/** Parks the signals on which their actors have failed; the last may not be stored if the process dies now. */
 export const parkFailed = Effect.fnUntraced(function* (partition: Partition) {
   const { failedSignals } = partition
   for (let signal = failedSignals.first; signal !== undefined; signal = failedSignals.first) {
@@ -69,7 +70,7 @@ export const parkFailed = Effect.fnUntraced(function* (partition: Partition) {
         JSON.stringify({ _tag: "Command", kind, version, key, command: encodeCommand(command) } satisfies ParkedSignal)
       )
     )
-    // What cannot be written down was counted.
+    // A signal that cannot be encoded was counted.
     if (encoded._tag === "Some")
       yield* park(partition, { organization, sequence, record: encoded.value, error: reason })
     failedSignals.isDone(signal)
@@ -79,7 +80,7 @@ export const parkFailed = Effect.fnUntraced(function* (partition: Partition) {
 const actorOf = ({ registry }: EngineContext, kind: string): AnyActor | undefined =>
   registry.actors[registry.actorIndex(kind)]
 
-/** The command that a parked signal means now; undefined where it means none. Throws where it still cannot be read. */
+/** The command that a parked signal means now; undefined if it means none. Throws if it still cannot be read. */
 export const commandOf = (
   context: EngineContext,
   { organization, record, sequence }: ParkedRecord
@@ -97,5 +98,5 @@ export const commandOf = (
   return { actor, key: parked.key, command: actor.decodeCommand(parked.command) }
 }
 
-/** Why a signal's command has not been decided; undefined where it was, be it with a refusal by the rule. */
+/** Why a signal's command was not decided; undefined if it was, even if the rule rejected it. */
 export const failureOf = (error: unknown): string | undefined => (isAnAskError(error) ? describe(error) : undefined)

@@ -1,15 +1,19 @@
 /**
- * How much of a log stays behind its checkpoints (docs/architecture.md, rules 9 and 14): what is younger than the engine's `logKeepMillis`, so that a
- * PostgreSQL that was restored from a backup of that age catches up by itself, as long as this takes no more than half of the log's bound.
+ * Decides how much of a log stays behind its checkpoints (docs/architecture.md, rules 9 and 14): the frames younger
+ * than the engine's `logKeepMillis`, so that a PostgreSQL that was restored from a backup of that age catches up by
+ * itself, up to half of the log's bound.
  */
 import { Effect } from "effect"
 import { decodeFrame } from "../../frame.ts"
 import type { JournalUnavailable, Log, LogState } from "../../ports/Journal.ts"
 
-/** The part of a log's bound that what is kept behind checkpoints may fill. */
+/** The share of a log's bound that frames behind checkpoints may fill. */
 export const keptShare = 0.5
 
-/** The first sequence from `from` below `to` of which `isYoung` says so; `to` where none is. Asks for few: places are in the order of time. */
+/**
+ * The first sequence from `from` below `to` for which `isYoung` is true; `to` if there is none. Reads few: places are
+ * in the order of time.
+ */
 export const firstYoung = <E>(
   from: number,
   to: number,
@@ -28,14 +32,20 @@ export const firstYoung = <E>(
     return young
   })
 
-/** The sequence up to which frames go because of their bytes: those that are over the share, by the mean size of a frame. */
+/**
+ * The sequence up to which frames are dropped because of their bytes: those over the share, by the mean size of a
+ * frame.
+ */
 export const overShare = ({ bytes, firstSequence, lastSequence, maximumBytes }: LogState): number => {
   const over = bytes - maximumBytes * keptShare
   const frames = lastSequence - firstSequence + 1
   return over <= 0 || frames <= 0 ? firstSequence : firstSequence + Math.ceil(over / (bytes / frames))
 }
 
-/** The sequence below which frames may go, of those below `below`, which nobody needs to start. `cutoffMillis`: what is of a later time stays. */
+/**
+ * The sequence below which frames may be dropped, among those below `below`, which no start needs. `cutoffMillis`:
+ * later frames stay.
+ */
 export const keptBelow = Effect.fnUntraced(function* (
   log: Log,
   below: number,
@@ -48,7 +58,7 @@ export const keptBelow = Effect.fnUntraced(function* (
       try {
         return decodeFrame(frame.bytes).now > cutoffMillis
       } catch {
-        // Unreadable frames help nobody to catch up.
+        // Unreadable frames do not help to catch up.
         return false
       }
     })

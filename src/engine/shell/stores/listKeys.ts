@@ -1,6 +1,6 @@
 /**
- * Lists the keys of a kind in an organization: those of the newest checkpoint, and what has changed since, as it is in memory
- * (docs/architecture.md, "Followers"). A page is true of one moment at which the partition was ours.
+ * Lists the keys of a kind in an organization: those of the newest checkpoint, and the changes since from memory
+ * (docs/architecture.md, "Followers"). A page shows one moment at which the partition was ours.
  */
 import { Effect } from "effect"
 import { compareKeys } from "../../address.ts"
@@ -11,10 +11,10 @@ import { CheckpointsUnavailable, type LogPosition } from "../../ports/Checkpoint
 import { deadline } from "../deadline.ts"
 import type { Partition } from "../partition/Partition.ts"
 
-/** How often a page is read anew because its checkpoint went meanwhile. */
+/** Times that a page is read again because its checkpoint was removed meanwhile. */
 const attempts = 3
 
-/** What is asked for, checked. */
+/** The checked request. */
 interface Asked {
   readonly organization: string
   readonly actorIndex: number
@@ -56,7 +56,7 @@ const late = () =>
 const readPage = Effect.fnUntraced(function* (partition: Partition, asked: Asked) {
   const { actorIndex, after, kind, limit, organization } = asked
   const { core, id, context } = partition
-  // Both at one moment: what is not in the checkpoint has changed since.
+  // Both at one moment: a key that is not in the checkpoint has changed since.
   const base = core.newestCheckpoint
   const changed = core.probe.changedKeys(organization, actorIndex)
   const atOnce = Math.min(maximumKeysPage, limit + 1)
@@ -83,13 +83,13 @@ const readPage = Effect.fnUntraced(function* (partition: Partition, asked: Asked
   return { keys: page, next: keys.length > limit || !isComplete ? page.at(-1) : undefined }
 })
 
-/** Whether a checkpoint is still kept: its rows may go when two later ones supersede it. */
+/** Whether a checkpoint is still kept: its rows may be removed when two later ones supersede it. */
 const isThere = ({ id, context }: Partition, { hash, sequence }: LogPosition) =>
   Effect.map(deadline(context.checkpoints.list(id), loadDeadlineMillis, late), (records) =>
     records.some((record) => record.sequence === sequence && record.hash === hash)
   )
 
-/** Waits until it is known that the partition was ours: what reads a state knows. */
+/** Waits until the partition is known to be ours, as a read of a state does. */
 const untilOurs = (
   partition: Partition,
   { actorIndex, organization }: Asked,

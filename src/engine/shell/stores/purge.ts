@@ -1,6 +1,7 @@
 /**
- * The only way to remove frames from a log, and signals from their store (docs/architecture.md, rule 9): up to the second-newest checkpoint, never
- * past a cursor, and never with a sequence that a server would take for "everything".
+ * Removes frames from a log, and signals from their store; the only module that does (docs/architecture.md, rule 9). It
+ * purges up to the second-newest checkpoint, never past a cursor, and never with a sequence that a server would take
+ * for "everything".
  */
 import { Effect } from "effect"
 import type { CheckpointRecord, LogPosition } from "../../ports/Checkpoints.ts"
@@ -8,9 +9,9 @@ import type { JournalUnavailable, Log } from "../../ports/Journal.ts"
 import type { Signals, SignalsUnavailable } from "../../ports/Signals.ts"
 
 /**
- * The sequence below which frames may go; undefined when none may. The frames of the second-newest checkpoint and of
- * every cursor stay, as proof that they fit. When the log is so full that not even a claim fits (`isStuck`), the newest
- * checkpoint takes the place of the second-newest.
+ * The sequence below which frames may be removed; undefined when none may. The frames of the second-newest checkpoint
+ * and of every cursor stay, as proof that they fit. When the log is so full that not even a claim fits (`isStuck`), the
+ * newest checkpoint takes the place of the second-newest.
  */
 export const purgeableBelow = (
   checkpoints: ReadonlyArray<CheckpointRecord>,
@@ -26,12 +27,12 @@ export const purgeableBelow = (
 }
 
 /**
- * Purges below `sequence` when that is between 2 and the last sequence and frames below it are left. Answers whether it
+ * Purges below `sequence` when that is between 2 and the last sequence and frames below it are left. Returns whether it
  * did.
  *
- * No server purges on a condition, so a log may lose its end between the look and the purge, which then empties it up
+ * No server purges on a condition, so a log may lose its end between the check and the purge, which then empties it up
  * to `sequence` - 1. The loss is still found: `purgeableBelow` answers the lowest witness's own place, so every witness
- * is above that end, and checkpoints cover all that went.
+ * is above that end, and checkpoints cover all removed frames.
  */
 export const purge = (log: Log, sequence: number): Effect.Effect<boolean, JournalUnavailable> =>
   Effect.flatMap(log.state, (state) =>
@@ -41,9 +42,9 @@ export const purge = (log: Log, sequence: number): Effect.Effect<boolean, Journa
   )
 
 /**
- * Up to which signal a partition's may go; undefined when none may. Every start begins with the newest checkpoint, or
- * with the one before it, and reads on behind the signal that it finds there, so what the second-newest has decided is
- * never read again.
+ * The signal up to which a partition's may be removed; undefined when none may. Every start begins with the newest
+ * checkpoint, or with the one before it, and reads on behind the signal recorded there, so signals decided before the
+ * second-newest are never read again.
  */
 export const forgettableThrough = (checkpoints: ReadonlyArray<CheckpointRecord>): number | undefined => {
   const [, secondNewest] = [...checkpoints].sort((left, right) => right.sequence - left.sequence)
@@ -51,8 +52,8 @@ export const forgettableThrough = (checkpoints: ReadonlyArray<CheckpointRecord>)
 }
 
 /**
- * Removes a partition's signals up to `through` when that is at least 1 and not above the last one that it has decided:
- * a server takes a purge below the first as one of everything. Answers whether it did.
+ * Removes a partition's signals up to `through` when that is at least 1 and not above the last decided one: a server
+ * treats a purge below the first as a purge of everything. Returns whether it did.
  */
 export const forgetSignals = (
   signals: Signals["Service"],

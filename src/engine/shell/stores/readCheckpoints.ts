@@ -1,7 +1,7 @@
 /**
- * Reads what the core wants from the checkpoints, beside its loop (docs/architecture.md, rules 10 and 16): actors a
- * batch at a time, and pages of timers and of idempotency keys. Each read has a deadline. The core hears of one that fails, and the partition
- * goes on with what it has in memory.
+ * Reads checkpoints for the core, beside its loop (docs/architecture.md, rules 10 and 16): actors a batch at a time,
+ * and pages of timers and of idempotency keys. Each read has a deadline. A failed read is reported to the core, and the
+ * partition continues with the data in memory.
  */
 import { Duration, Effect } from "effect"
 import type { LoadBatch } from "../../core/actors/Loads.ts"
@@ -12,15 +12,15 @@ import { CheckpointsUnavailable } from "../../ports/Checkpoints.ts"
 import { deadline } from "../deadline.ts"
 import type { Partition } from "../partition/Partition.ts"
 
-/** Pauses between attempts; after the last one the commands that wait are answered `PartitionUnavailable`. */
+/** Pauses between attempts; after the last one the waiting commands are answered `PartitionUnavailable`. */
 const retryPausesMillis = [20, 100, 500]
 
 const late = () =>
   new CheckpointsUnavailable({ message: `the checkpoints did not answer within ${loadDeadlineMillis} ms` })
 
 /**
- * Whether the checkpoint that this life rests on is still there. Two later checkpoints of another owner supersede its
- * rows. A row that is not found may then have existed, and taking the initial state for it would be wrong.
+ * Whether the checkpoint under this life is still there. Two later checkpoints of another owner supersede its rows. A
+ * missing row may then have existed, and using the initial state instead would be wrong.
  */
 export const baseIsThere = (partition: Partition): Effect.Effect<boolean, CheckpointsUnavailable> =>
   Effect.suspend(() => {
@@ -58,7 +58,7 @@ export const readCheckpoints = Effect.fnUntraced(function* (partition: Partition
   }
 })
 
-/** Answers what was read if its base checkpoint is still there; otherwise the life must end. */
+/** Returns the rows if their base checkpoint is still there; otherwise the life must end. */
 const soundly = <A>(
   partition: Partition,
   read: Effect.Effect<A, CheckpointsUnavailable>,

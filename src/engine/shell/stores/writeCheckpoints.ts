@@ -1,7 +1,7 @@
 /**
- * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and
- * frames go (docs/architecture.md, rules 9 and 10). A process writes few of them at once, and every call has a
- * deadline.
+ * Writes checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows
+ * and frames are removed (docs/architecture.md, rules 9 and 10). A process writes few of them concurrently, and every
+ * call has a deadline.
  */
 import { Duration, Effect } from "effect"
 import { Pauses } from "../../../common/backoff.ts"
@@ -26,12 +26,11 @@ import { keptBelow } from "./keptBelow.ts"
 import { forgetSignals, forgettableThrough, purge, purgeableBelow } from "./purge.ts"
 
 /**
- * The part of a log's bytes from which on operators are warned (docs/architecture.md, rule 14), and reactors store how
- * far they have come.
+ * The fill of a log at which operators are warned (docs/architecture.md, rule 14), and reactors store their position.
  */
 const fillAlarm = 0.7
 
-/** The pause after a checkpoint failed, or the cleaning behind it; it doubles from the first to the last. */
+/** The pause after a checkpoint, or the cleaning behind it, has failed; it doubles from the first to the last. */
 const firstRetryMillis = 1_000
 const lastRetryMillis = 30_000
 
@@ -42,13 +41,16 @@ export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partitio
   const pauses = new Pauses(firstRetryMillis, lastRetryMillis)
   while (true) {
     yield* partition.checkpointWakeup.wait
-    // A failed checkpoint is tried again after a pause, even if nobody asks for it any more.
+    // A failed checkpoint is tried again after a pause, even without a new request.
     while (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
     pauses.reset()
   }
 })
 
-/** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
+/**
+ * Takes and writes one checkpoint and cleans up behind it. Failures are logged and return false; the next one tries
+ * again.
+ */
 export const checkpoint = (partition: Partition, isStuck = false): Effect.Effect<boolean> =>
   // Otherwise a shutdown's checkpoint would conflict with one still being written, and be left out.
   partition.checkpointTurn.withPermit(partition.context.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
@@ -79,7 +81,7 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
     )
   )
   if (saved._tag === "Success") return partition.core.checkpoints.saved(record, taken.count, taken.bytes)
-  // The answer may have been lost after the commit, or somebody else wrote: look at what is stored.
+  // The answer may have been lost after the commit, or another owner wrote: read the stored checkpoint.
   const [newest] = yield* deadline(checkpoints.list(partition.id), lookupDeadlineMillis, late)
   if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
   if (!(yield* isOurs(partition, newest))) {
@@ -87,7 +89,7 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
     return yield* Effect.fail(saved.failure)
   }
   const isThisOne = newest.sequence === record.sequence
-  // A checkpoint that we gave up and that was written after all covers what was new when it was taken.
+  // A checkpoint that we gave up and that was written after all covers the changes up to its snapshot.
   partition.core.checkpoints.saved(
     newest,
     isThisOne ? taken.count : Number.POSITIVE_INFINITY,
@@ -110,7 +112,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const gone = partition.earlierRows === 0 ? [] : partition.context.registry.statelessKinds
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
   const known = new Set([...reactors.map(({ name }) => name), outboxName])
-  // A log without messages has moved it for nothing else.
+  // Without messages in the log only this moves the outbox's cursor.
   yield* partition.courier?.save ?? Effect.void
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
@@ -143,7 +145,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   )
 })
 
-/** Removes rows whose time was over at the newest checkpoint. What is left after some statements goes behind the next one. */
+/** Removes rows that had expired at the newest checkpoint. After some statements the rest waits for the next one. */
 const expire = Effect.fnUntraced(function* ({ core, id, context }: Partition) {
   const { checkpoints } = context
   const now = core.newestCheckpoint?.now ?? 0
@@ -154,8 +156,8 @@ const expire = Effect.fnUntraced(function* ({ core, id, context }: Partition) {
 })
 
 /**
- * Removes the signals that no start needs any more. A store that is away keeps them until the next checkpoint, which is
- * no reason to do the rest of the cleaning again.
+ * Removes the signals that no start needs any more. A store that is away keeps them until the next checkpoint; that is
+ * no reason to repeat the rest of the cleaning.
  */
 const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records: ReadonlyArray<CheckpointRecord>) {
   const { signals } = partition.context
