@@ -11,7 +11,7 @@ import type { FrontedServer } from "./fast/FrontedServer.ts"
 const drainMillis = 1_000
 /** How long connections that were accepted at the very end have to send their request. */
 const lingerMillis = 250
-/** How often to check whether all connections are gone. */
+/** How often to check whether all connections are closed. */
 const lookMillis = 10
 
 /** A connection with the answer that Node is writing to it. */
@@ -19,11 +19,11 @@ interface Answering extends Socket {
   readonly _httpMessage?: { readonly headersSent: boolean; readonly _header?: string | null } | null
 }
 
-/** Answers that tell of events as they come, and of none for as long as there is none. */
+/** Answers that stream events as they come, and are silent in between. */
 const streamPattern = /^content-type: *(?:text\/event-stream|application\/x-ndjson)/im
 
 export interface ConnectionDrain {
-  /** Asks every client to close, then waits for requests under way, at most `patienceMillis`. */
+  /** Asks every client to close, then waits for open requests, at most `patienceMillis`. */
   readonly drain: (patienceMillis: number) => Effect.Effect<void>
   /** Closes the connections that are left. */
   readonly close: Effect.Effect<void>

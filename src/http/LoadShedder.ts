@@ -1,23 +1,27 @@
 /**
- * Which requests are refused when more come than the process gets through (docs/platform.md, 8.5). All requests that a turn of the event loop
- * finds have waited since the turn before, and those behind have waited for those before them: a request that has waited longer than its class allows is
- * refused immediately, which costs a tenth of an answer. Needs no service.
+ * Refuses requests when more come than the process can handle (docs/platform.md, 8.5). All requests that a turn of the
+ * event loop finds have waited since the previous turn, and those behind have waited for those before them: a request
+ * that has waited longer than its class allows is refused immediately, which costs a tenth of an answer. Needs no
+ * service.
  */
 import { Context } from "effect"
 
-/** How a request may be refused: one that reads is asked for again more readily than one that changes something. */
+/** The class of a request: clients repeat one that reads more readily than one that changes something. */
 export type RequestClass = "read" | "write"
 
-/** Milliseconds that a request may have waited: beyond the first figure the organizations with the largest shares are refused, beyond the second all. */
+/**
+ * Milliseconds that a request may have waited: beyond the first figure the organizations with the largest shares are
+ * refused, beyond the second all.
+ */
 export const patienceMillis: Readonly<Record<RequestClass, readonly [shares: number, all: number]>> = {
   read: [300, 600],
   write: [600, 1_200]
 }
 
-/** Requests that a turn admits in any case. A machine that stands still for a second is not too much work. */
+/** Requests that every turn admits. A machine that was frozen for a second is not overloaded. */
 export const turnFloor = 100
 
-/** Requests that one turn of the event loop has found. */
+/** The requests that one turn of the event loop has found. */
 export class Turn {
   private readonly since: number
   private readonly admitted = new Map<string, number>()
@@ -27,7 +31,7 @@ export class Turn {
     this.since = since
   }
 
-  /** Whether a request may go on at `now`, on the clock of `since`. */
+  /** Whether a request is admitted at `now`, on the clock of `since`. */
   admits(organization: string, of: RequestClass, now: number): boolean {
     const share = this.admitted.get(organization) ?? 0
     if (this.total >= turnFloor && this.isRefused(share, patienceMillis[of], now - this.since)) return false
@@ -46,11 +50,11 @@ export class Turn {
 export class LoadShedder {
   private turn: Turn | undefined = undefined
 
-  /** Whether a request may go on at `now`, in milliseconds of a monotonic clock. */
+  /** Whether a request is admitted at `now`, in milliseconds of a monotonic clock. */
   admits(organization: string, of: RequestClass, now: number): boolean {
     if (this.turn === undefined) {
       this.turn = new Turn(now)
-      // Runs when the requests that are there now were taken in.
+      // Runs when all waiting requests of this turn were read.
       setImmediate(() => {
         this.turn = undefined
       })
@@ -59,7 +63,7 @@ export class LoadShedder {
   }
 }
 
-/** The one of this process. */
+/** The load shedder of this process. */
 export const CurrentLoadShedder = Context.Reference<LoadShedder>("sluice/http/LoadShedder", {
   defaultValue: () => new LoadShedder()
 })

@@ -1,13 +1,13 @@
 /**
- * Cursors of lists (docs/platform.md, 3.4). They are opaque, signed with a secret of the database, and valid on every
- * node for the list they were made for. A forged, foreign or damaged cursor is refused with 400, so a handler can trust
+ * Signs the cursors of lists (docs/platform.md, 3.4). They are opaque, signed with a secret of the database, and valid
+ * on every node for their list only. A forged, foreign or damaged cursor is refused with 400, so a handler can trust
  * the position it decodes. Needs `SqlClient` once, at start.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-/** The position after which a page begins: when the last item was made (milliseconds), and its id. */
+/** The position after which a page begins: the creation time of the last item (milliseconds), and its id. */
 export interface Position {
   readonly atMillis: number
   readonly id: string
@@ -16,10 +16,10 @@ export interface Position {
 /** This database did not make the cursor for this list. */
 export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly cursor: string }> {}
 
-/** Page size of cursor lists where the request gives none (docs/platform.md, 3.4). */
+/** Default page size of cursor lists (docs/platform.md, 3.4). */
 export const defaultCursorPageSize = 25
 
-/** Longest cursor that is examined, in characters. */
+/** Longest cursor that is decoded, in characters. */
 const maximumCursorLength = 512
 
 export class PageCursors extends Context.Service<
@@ -61,7 +61,7 @@ export const makePageCursors = (secret: string): PageCursors["Service"] => {
       if (expected.length !== given.length || !timingSafeEqual(expected, given)) {
         return Effect.fail(new InvalidCursor({ cursor }))
       }
-      // We signed it, so it holds what `encode` put there.
+      // We signed it, so its content is from `encode`.
       const [atMillis, id] = JSON.parse(Buffer.from(payload, "base64url").toString()) as [number, string]
       return Effect.succeed(Option.some({ atMillis, id }))
     }
@@ -69,8 +69,8 @@ export const makePageCursors = (secret: string): PageCursors["Service"] => {
 }
 
 /**
- * One page of a list. `rows` must hold one row more than asked for, if there is one: it tells whether there is a next
- * page.
+ * Makes one page of a list. `rows` must hold one row more than requested, if there is one: it shows whether there is a
+ * next page.
  */
 export const pageOf = <A>(
   rows: ReadonlyArray<A>,

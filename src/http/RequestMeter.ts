@@ -1,11 +1,11 @@
 /**
  * Counts and times answered requests. The figures are plain numbers here, and the metric registry reads them when
- * someone asks for metrics. So a request pays for an addition and no look-up, and the figures shown are current.
- * Servers with one registry share one meter, because a series can be registered once only.
+ * metrics are requested. So a request pays for an addition and no look-up, and the figures shown are current. Servers
+ * with one registry share one meter, because a series can be registered once only.
  */
 import { Context, Metric } from "effect"
 
-/** In seconds, from a fast read in memory to the longest request that is served. */
+/** In seconds, from a fast read in memory to the longest allowed request. */
 const durationBoundaries: ReadonlyArray<number> = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 ]

@@ -1,13 +1,13 @@
 /**
- * The state of the request being handled, from the edge to the handler: its id, and the headers that its answer must
- * carry whatever the answer is (request limits, Retry-After). One mutable object per request, owned by its fiber,
- * because a middleware that has failed can no longer add a header to the error's response.
+ * Holds the state of the request being handled, from the edge to the handler: its id, and the headers that its answer
+ * must carry in any case (request limits, Retry-After). One mutable object per request, owned by its fiber, because a
+ * middleware that has failed can no longer add a header to the error's response.
  */
 import { randomUUID } from "node:crypto"
 import { Context, Effect, type Exit, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 
-/** A request that was counted. Whoever counts decides more than this, which is not looked at here. */
+/** The decision about a counted request. The limiter's own type has more fields, which are not used here. */
 export interface RateDecision {
   readonly allowed: boolean
 }
@@ -19,8 +19,8 @@ export type RateResult<Decision extends RateDecision = RateDecision> =
   | Effect.Effect<Decision | undefined>
 
 /**
- * What the fast lane has done for a request that it could not answer after all. The general path goes on from there, so
- * that nothing is counted or done twice.
+ * The progress of the fast lane on a request that it could not answer after all. The general path continues from there,
+ * so that nothing is counted or done twice.
  */
 export interface FastLaneProgress<Principal = unknown, Decision extends RateDecision = RateDecision> {
   readonly startedNanos: bigint
@@ -35,9 +35,9 @@ export interface RequestStateShape {
   readonly requestId: string
   /** Headers every answer to this request carries, their names in lower case; undefined while there are none. */
   responseHeaders: Record<string, string> | undefined
-  /** The body's bytes, where the fast lane has read them. */
+  /** The body's bytes, if the fast lane has read them. */
   body: Uint8Array | undefined
-  /** Undefined for a request that took the general path from its beginning. */
+  /** Undefined for a request that the general path handles from its beginning. */
   begun: FastLaneProgress | undefined
 }
 
@@ -78,8 +78,8 @@ export const unlessRead = (sentence: string): Effect.Effect<string> =>
 
 const handedOver = new WeakMap<object, RequestStateShape>()
 
-/** Leaves what the fast lane knows of one of Node's requests to the general path. */
+/** Hands the fast lane's state of one of Node's requests to the general path. */
 export const handOver = (request: object, state: RequestStateShape): void => void handedOver.set(request, state)
 
-/** Takes what the fast lane left for a request, if anything. */
+/** Takes the state that the fast lane left for a request, if any. */
 export const takeOver = (request: object): RequestStateShape | undefined => handedOver.get(request)

@@ -1,6 +1,6 @@
 /**
- * The public API before it has any group: its name, and how strictly it reads. A product's handlers add only their own
- * group to it, so that no handler needs to know the whole API, which starts from the same base.
+ * Defines the public API before it has any group: its name, and how strictly it reads. A product's handlers add only
+ * their own group to it, so that no handler depends on the whole API, which starts from the same base.
  */
 import { HttpApi } from "effect/http-api"
 

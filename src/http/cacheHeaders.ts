@@ -1,19 +1,19 @@
 /**
- * Answers that clients may keep (docs/directory.md, 3.7): each carries a tag of the data it was made from, and a client
- * that has that tag already gets a 304 without a body. Needs no service.
+ * Makes answers that clients may cache (docs/directory.md, 3.7): each carries a tag of its data, and a client that has
+ * that tag already gets a 304 without a body. Needs no service.
  */
 import { HttpServerResponse } from "effect/http"
 
-/** Only the holder of the key may keep the answer, and must ask again before each use. */
+/** Only the holder of the key may cache the answer, and must revalidate it before each use. */
 const privateCaching = "private, no-cache"
 
-/** A tag of the data that answers are made from. The same address with the same tag has the same answer. */
+/** A tag of the data behind answers. The same address with the same tag has the same answer. */
 export type Tag = string & { readonly Tag: unique symbol }
 
 /** Makes a tag of text that has neither quotes nor spaces. */
 export const makeTag = (text: string): Tag => `"${text}"` as Tag
 
-/** Whether the client has what the tag stands for (RFC 9110, 13.1.2: a weak comparison, and `*` is anything). */
+/** Whether the client has the tagged data (RFC 9110, 13.1.2: a weak comparison, and `*` is anything). */
 export const hasAlready = (ifNoneMatch: string | undefined, tag: Tag): boolean =>
   (ifNoneMatch ?? "").split(",").some((one) => {
     const given = one.trim().replace(/^W\//, "")

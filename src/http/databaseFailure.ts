@@ -1,12 +1,15 @@
 /**
- * What a request comes to whose statement failed. Its input was checked before it reached the database, so whatever is not the database's
- * absence is a fault of this program: it is a defect, and answered 500.
+ * Handles a failed statement of a request. Its input was checked before it reached the database, so any failure other
+ * than an absent database is a fault of this program: it is a defect, and answered 500.
  */
 import { Effect } from "effect"
 import { SqlError } from "effect/sql"
 import { isStoreFailure } from "../postgres/transactions.ts"
 
-/** Tells of the failure, and answers what stands for a database that is away. `cause` is what the database said, where `error` only wraps it. */
+/**
+ * Logs the failure, and returns the error for an absent database. `cause` is the database's own error, if `error` only
+ * wraps it.
+ */
 export const databaseFailed = <A, E>(
   error: unknown,
   unavailable: Effect.Effect<A, E>,

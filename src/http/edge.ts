@@ -1,8 +1,8 @@
 /**
- * The edge of the HTTP server, around every route: gives each request its id, turns whatever went wrong (unknown route,
- * wrong method, malformed parameter, oversized body, defect) into an error of the product's own shape, adds the headers
- * that every answer carries, counts and times it, and logs failures. No key reaches a log: it logs the path only, never
- * the query or a header.
+ * Wraps every route of the HTTP server: gives each request its id, turns every failure (unknown route, wrong method,
+ * malformed parameter, oversized body, defect) into an error of the product's own shape, adds the headers that every
+ * answer carries, counts and times it, and logs failures. No key reaches a log: it logs the path only, never the query
+ * or a header.
  */
 import { type Cause, Clock, Context, Effect, type Fiber, type Layer, SchemaIssue, type Types } from "effect"
 import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -22,7 +22,7 @@ export interface EdgeOptions {
   readonly accessLog: boolean
   /** Whether failures are logged, default true; a command shows them itself. */
   readonly failureLog?: boolean
-  /** How long a read may take, by default as docs/platform.md, 8.4 says. */
+  /** How long a read may take; default: docs/platform.md, 8.4. */
   readonly readTimeoutMillis?: number
 }
 
@@ -33,7 +33,7 @@ interface Failure {
   readonly headers?: Record<string, string>
 }
 
-/** Adds the header that a 401 must have (RFC 9110, 11.6.1), which says how to give a key. */
+/** Adds the header that a 401 must have (RFC 9110, 11.6.1), which describes how to give a key. */
 const challenged = (headers: Record<string, string> | undefined): Record<string, string> => ({
   ...headers,
   "www-authenticate": 'Bearer realm="sluice"'
@@ -44,7 +44,7 @@ const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** The path as logs have it: what stands behind a `;` may be a parameter by who wrote it, such as a key, and parameters are not logged. */
+/** The path as logged: the text behind a `;` may be a parameter, such as a key, and parameters are not logged. */
 const loggedPath = (url: string): string => pathOf(url).replace(/(?:;|%3b).*$/i, ";…")
 
 /** The methods of a path, for a 405's `Allow`; empty when no route has the path. */
@@ -60,7 +60,7 @@ const makeAllowedMethods = (
       if (segment === "*") return ".*"
       return segment.startsWith(":") ? "[^/]+" : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
     })
-    // What ends with a star has its beginning itself too.
+    // A route that ends with a star includes its beginning itself.
     routes.push([method, new RegExp(`^${segments.join("/").replace(/\/\.\*$/, "(?:/.*)?")}$`)])
   }
   for (const group of Object.values((api as HttpApi.Top).groups)) {
@@ -76,7 +76,7 @@ const makeAllowedMethods = (
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** What the formatter says about a missing field when its schema has no message of its own. */
+/** The formatter's text for a missing field when its schema has no message of its own. */
 const missingKey = "Missing key"
 
 const places = { Params: "parameter", Query: "parameter", Headers: "header", Payload: "field" } as const
@@ -88,7 +88,7 @@ const plainly = (expected: string): string =>
     .replace(/^Expected null \| object$/, "Expected a JSON object, or no body")
     .replace(/^Expected [a-z]+( \| [a-z]+)+$/, (text) => text.replaceAll(" | ", " or "))
 
-/** The sentence for the first fault of a request that did not decode; quotes what was given. */
+/** The sentence for the first fault of a request that did not decode; quotes the given text. */
 const schemaFailure = (
   error: HttpApiError.HttpApiSchemaError,
   request: HttpServerRequest.HttpServerRequest,
@@ -147,10 +147,13 @@ const unknownRoute = (request: HttpServerRequest.HttpServerRequest, allowedMetho
       }
 }
 
-/** How long a read may take before it is answered 503. Each product bounds what changes something, and says that its outcome is not known; a read has none. */
+/**
+ * How long a read may take before it is answered 503. Each product bounds its own writes, and reports that their
+ * outcome is not known; reads have no other bound.
+ */
 const readTimeoutMillis = 9_500
 
-/** Why a request was interrupted: its answer took too long. */
+/** Marks a request that was interrupted because its answer took too long. */
 class ReadTooLate extends Context.Service<ReadTooLate, true>()("sluice/http/edge/ReadTooLate") {
   static readonly annotation = this.context(true)
 }
@@ -177,7 +180,7 @@ const watchRead = (
   return () => watch.interruptUnsafe()
 }
 
-/** What the caller sees of a cause; `aborted` when it is the caller who has gone. */
+/** The caller's view of a cause; `aborted` when the caller has disconnected. */
 const failureOf = (
   cause: Cause.Cause<unknown>,
   request: HttpServerRequest.HttpServerRequest,
@@ -226,7 +229,7 @@ const clientOf = (headers: Readonly<Record<string, string | undefined>>) => ({
   hasKey: headers.authorization !== undefined || headers["x-api-key"] !== undefined
 })
 
-/** The answer as the client that asked reads errors. */
+/** The answer in the form of errors that the client reads. */
 const forClient = (
   response: HttpServerResponse.HttpServerResponse,
   { headers, url }: HttpServerRequest.HttpServerRequest
@@ -244,7 +247,10 @@ const entered = <R>(
   request: HttpServerRequest.HttpServerRequest
 ) => Context.add(Context.add(context, RequestState, state), HttpServerRequest.HttpServerRequest, request)
 
-/** Has the client of a 503 that may ask again wait for longer, the longer that has gone on. The time that was said is the least. */
+/**
+ * Makes the client of a repeatable 503 wait for longer, the longer the failure lasts. The answer's own time is the
+ * least.
+ */
 const patient = (
   context: Context.Context<never>,
   response: HttpServerResponse.HttpServerResponse,

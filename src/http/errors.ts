@@ -1,8 +1,8 @@
 /**
- * The platform's error codes and the shapes in which each product shows them (docs/platform.md, 1.4 and 1.5). The same
- * code appears as `{error: code, message}` in the directory, telco and webhooks, as `{error: sentence}` in talk, as
- * `{error: {code, message, …}}` in send and as `{success: false, error: {code, message}}` elsewhere; which one applies
- * is decided by the path, so that unknown routes and methods answer in their product's shape too.
+ * Defines the platform's error codes and the shapes in which each product shows them (docs/platform.md, 1.4 and 1.5).
+ * The same code appears as `{error: code, message}` in the directory, telco and webhooks, as `{error: sentence}` in
+ * talk, as `{error: {code, message, …}}` in send and as `{success: false, error: {code, message}}` elsewhere; the path
+ * decides, so that unknown routes and methods answer in their product's shape too.
  */
 
 import { resendErrorName } from "./resendNames.ts"
@@ -53,14 +53,14 @@ const shapeByPrefix: ReadonlyArray<readonly [prefix: string, shape: ErrorShape]>
 const isUnder = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
 
-/** Services that a key may name and that have no endpoint, by what their paths would begin with. */
+/** Services that a key may name although they have no endpoint, by the beginning of their paths. */
 const servicesWithoutEndpoints = ["voip", "transcribe"] as const
 
 /** The service without endpoints that a path would belong to. */
 export const serviceWithoutEndpoints = (path: string): string | undefined =>
   servicesWithoutEndpoints.find((service) => isUnder(path, `/v1/${service}`))
 
-/** The shape of errors under a path; the generic envelope where no product claims it. */
+/** The shape of errors under a path; the generic envelope if it belongs to no product. */
 export const errorShapeOf = (path: string): ErrorShape => {
   for (const [prefix, shape] of shapeByPrefix) {
     if (isUnder(path, prefix)) return shape
@@ -86,8 +86,8 @@ export const errorBody = (shape: ErrorShape, code: ErrorCode, message: string): 
 const flatClient = /^resend-/
 
 /**
- * The body of a product that nests its errors, for one of the clients that read them flat: with `name`, as Resend's own API has it, `message` and `statusCode` at the top too. Undefined where the
- * body stays as it is.
+ * Flattens the body of a product that nests its errors, for a client that reads them flat: with `name`, as Resend's own
+ * API has it, `message` and `statusCode` at the top too. Undefined if the body stays as it is.
  */
 export const flattened = (
   path: string,
@@ -97,7 +97,7 @@ export const flattened = (
 ): object | undefined => {
   if (status < 400 || userAgent === undefined || !flatClient.test(userAgent)) return undefined
   if (errorShapeOf(path) !== "nested") return undefined
-  // Every error of these paths has been made by `errorBody` or by a schema of the same shape.
+  // `errorBody`, or a schema of the same shape, makes every error of these paths.
   const nested = JSON.parse(body) as { readonly error: { readonly code: ErrorCode; readonly message: string } }
   const { code, message } = nested.error
   return { ...nested, name: resendErrorName(code, message, hasKey), message, statusCode: status }

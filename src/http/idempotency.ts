@@ -1,15 +1,15 @@
 /**
- * `Idempotency-Key` on requests that create (docs/platform.md, 3.2): a repeat with the same key and body gets the
- * answer of the first request, and another body under the same key is a conflict.
+ * Defines `Idempotency-Key` on requests that create (docs/platform.md, 3.2): a repeat with the same key and body gets
+ * the answer of the first request, and another body under the same key is a conflict.
  */
 import { hash } from "node:crypto"
 import { Data, Schema } from "effect"
 import { maximumOnceKeyLength } from "../engine/limits.ts"
 
-/** What identifies a request that must not act twice. */
+/** The identity of a request that must not act twice. */
 export interface IdempotentRequest {
   readonly key: string
-  /** Digest of what was asked, to tell a repeat from another request under the same key. */
+  /** Digest of the request's content, to tell a repeat from another request under the same key. */
   readonly digest: string
 }
 

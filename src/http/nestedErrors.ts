@@ -1,6 +1,6 @@
 /**
- * The errors of endpoints whose product answers `{error: {code, message, …}}` (docs/platform.md, 1.5): one class per status and code. A client of the
- * typed API catches them by `_tag`, which is not on the wire.
+ * Defines the errors of endpoints whose product answers `{error: {code, message, …}}` (docs/platform.md, 1.5): one
+ * class per status and code. A client of the typed API catches them by `_tag`, which is not on the wire.
  */
 import { Schema } from "effect"
 
@@ -48,7 +48,7 @@ export class NestedNotFound extends Schema.Error<NestedNotFound>("sluice/NestedN
   }
 }
 
-/** 409 in the nested shape: what was asked does not fit the present state. */
+/** 409 in the nested shape: the request does not fit the present state. */
 export class NestedConflict extends Schema.Error<NestedConflict>("sluice/NestedConflict")(
   { _tag: Schema.tagDefaultOmit("NestedConflict"), ...nested("conflict") },
   { httpApiStatus: 409, description: "What was asked does not fit the present state; the message says why" }

@@ -1,7 +1,7 @@
 /**
- * Schemas of query and path parameters with readable errors: the message of a failing check says what was expected, and
- * the edge puts the parameter's name and the given text before it. Integers are plain decimal digits; nothing is
- * clamped (docs/platform.md, 3.3).
+ * Defines schemas of query and path parameters with readable errors: the message of a failing check names the
+ * expectation, and the edge puts the parameter's name and the given text before it. Integers are plain decimal digits;
+ * nothing is clamped (docs/platform.md, 3.3).
  */
 import { Schema, SchemaGetter } from "effect"
 
@@ -12,12 +12,14 @@ export const maximumPageSize = 100
 /** Longest quotation of a caller's text in a message, in characters. */
 const quotedLength = 64
 
-/** Marks that nobody sees, such as directions and joiners. A fault that consists of one must be seen in the message. */
+/**
+ * Invisible characters, such as directions and joiners. A fault that consists of one must be visible in the message.
+ */
 const invisible = /[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
 const escaped = (mark: string): string => `\\u{${mark.codePointAt(0)!.toString(16)}}`
 
-/** The caller's text in quotes, cut where it is long, with what is invisible as `\u{200b}`, for an error's message. */
+/** The caller's text in quotes for an error's message, cut if it is long, with invisible characters as `\u{200b}`. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text).replaceAll(invisible, escaped)
 
@@ -45,10 +47,12 @@ export const integerParameter = (minimum: number, maximum: number = Number.MAX_S
   )
 }
 
-/** Capitalizes ASCII letters and nothing else, because other alphabets have letters whose capital is an ASCII letter. */
+/**
+ * Capitalizes ASCII letters and nothing else, because other alphabets have letters whose capital is an ASCII letter.
+ */
 export const asciiUpperCase = (text: string): string => text.replace(/[a-z]/g, (letter) => letter.toUpperCase())
 
-/** Page size: 1 to 100, 50 where it is left out. */
+/** Page size: 1 to 100, default 50. */
 export const limitParameter = integerParameter(1, maximumPageSize)
 
 /** Results to skip: 0 or more. */

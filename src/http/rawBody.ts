@@ -1,12 +1,15 @@
 /**
- * The body of a request as it came, for what goes by its bytes, and how long that of an endpoint may be. Both ways through the server keep to it.
+ * Gives handlers the request's body as raw bytes, and bounds its length per endpoint. Both paths through the server
+ * keep to it.
  */
 import { Context, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RequestState } from "./RequestState.ts"
 
-/** Bytes of an endpoint's body at most, where that is less than the server takes. Only endpoints with an access keep to it. */
+/**
+ * Most bytes of an endpoint's body, if that is less than the server's bound. Only endpoints with an access keep to it.
+ */
 export const MaximumBodyBytes = Context.Reference<number | undefined>("sluice/http/MaximumBodyBytes", {
   defaultValue: () => undefined
 })
@@ -15,7 +18,7 @@ export const MaximumBodyBytes = Context.Reference<number | undefined>("sluice/ht
 export const maximumBodyBytesOf = ({ annotations }: HttpApiEndpoint.Top): number | undefined =>
   Context.get(annotations, MaximumBodyBytes)
 
-/** The bytes of the body. For handlers: the body was read before, to be decoded. */
+/** The bytes of the body, for handlers: they were read before, for decoding. */
 export const rawBody: Effect.Effect<Uint8Array> = Effect.withFiber((fiber) => {
   const { body } = Context.getUnsafe(fiber.context, RequestState)
   if (body !== undefined) return Effect.succeed(body)

@@ -1,9 +1,10 @@
 /**
- * The names by which clients of Resend's API know errors (docs/platform.md, 1.4): those of its package, so that a program written for Resend takes the branch that it would take there. Pure.
+ * Maps errors to the names of Resend's API (docs/platform.md, 1.4): those of its package, so that a program written for
+ * Resend takes the same branch as there. Pure.
  */
 import type { ErrorCode } from "./errors.ts"
 
-/** Names of Resend's that the platform has errors for. */
+/** Resend's names for errors that the platform has. */
 export type ResendErrorName =
   | "application_error"
   | "concurrent_idempotent_requests"
@@ -47,7 +48,7 @@ const nameByCode: Readonly<Record<ErrorCode, ResendErrorName>> = {
   unavailable: "application_error"
 }
 
-/** Faults that Resend has a name of its own for, by what their messages say. */
+/** Faults for which Resend has a name of its own, by their messages. */
 const nameByFault: ReadonlyArray<readonly [code: ErrorCode, message: RegExp, name: ResendErrorName]> = [
   ["invalid_request", /'idempotency-key'/i, "invalid_idempotency_key"],
   ["invalid_request", /Missing (?:required )?(?:field|parameter)|Missing '/, "missing_required_field"],
@@ -56,7 +57,7 @@ const nameByFault: ReadonlyArray<readonly [code: ErrorCode, message: RegExp, nam
   ["conflict", /under way/, "concurrent_idempotent_requests"]
 ]
 
-/** Resend's name of an error. `hasKey` says whether the request gave a key at all. */
+/** Resend's name of an error. `hasKey` says whether the request gave a key. */
 export const resendErrorName = (code: ErrorCode, message: string, hasKey: boolean): ResendErrorName => {
   if (code === "unauthorized" && !hasKey) return "missing_api_key"
   return nameByFault.find(([of, words]) => of === code && words.test(message))?.[2] ?? nameByCode[code]

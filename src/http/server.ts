@@ -1,7 +1,7 @@
 /**
- * The HTTP listeners: an API's routes with its documentation behind the edge, on a Node server with bounded headers,
- * bodies and times. Requests that Node itself refuses (a header block too large, a line that is no HTTP) are answered
- * in JSON too.
+ * Runs the HTTP listeners: an API's routes with its documentation behind the edge, on a Node server with bounded
+ * headers, bodies and times. Requests that Node itself refuses (a header block too large, a line that is not HTTP) are
+ * answered in JSON too.
  */
 import { randomUUID } from "node:crypto"
 import { type IncomingMessage, STATUS_CODES } from "node:http"
@@ -23,14 +23,17 @@ const maximumHeaderBytes = 16_384
 const headersTimeoutMillis = 15_000
 /** Time for a whole request to arrive. */
 const requestTimeoutMillis = 60_000
-/** How often connections are looked at for both. Node's own 30 s would add so much to either. */
+/** How often connections are checked for both. Node's own 30 s would add that much to either. */
 const timeoutCheckMillis = 1_000
-/** How long an idle connection is kept. Above the usual 60 s of a load balancer, so that the server never hangs up first. */
+/**
+ * How long an idle connection is kept. Above the usual 60 s of a load balancer, so that the server never hangs up
+ * first.
+ */
 const keepAliveTimeoutMillis = 65_000
-/** How long a shutdown waits for requests under way. */
+/** How long a shutdown waits for open requests. */
 const shutdownTimeoutMillis = 5_000
 
-/** Longest path parameter that still reaches its endpoint, which says what is wrong with it. */
+/** Longest path parameter that still reaches its endpoint, which names the fault. */
 const maximumParameterLength = maximumHeaderBytes
 
 const refusals: Record<string, ErrorCode> = {
@@ -44,22 +47,27 @@ const messages: Partial<Record<ErrorCode, string>> = {
   invalid_request: "This is not a well-formed HTTP request."
 }
 
-/** A parameter of a segment, as some write it. No endpoint has one, and its value may be a key, which logs and traces must not show. */
+/**
+ * A parameter of a path segment. No endpoint has one, and its value may be a key, which logs and traces must not show.
+ */
 const segmentParameter = /;([^/;=]*)=[^/;]*/g
 
-/** The target with each `;` of its path escaped, so that it stands for itself, and without the values behind it. */
+/** The target with each `;` of its path escaped, so that it means itself, and without the values behind it. */
 const literalPath = (target: string): string => {
   const start = target.indexOf("?")
   const path = start === -1 ? target : target.slice(0, start)
   return path.replaceAll(segmentParameter, "%3B$1=%E2%80%A6").replaceAll(";", "%3B") + target.slice(path.length)
 }
 
-/** A connection with the answer that Node is to write to it. */
+/** A connection with the answer that Node will write to it. */
 interface Answering extends Duplex {
   readonly _httpMessage?: { readonly req?: IncomingMessage } | null
 }
 
-/** The request whose body did not come whole: Node has given it to its listeners. Of what never became a request nothing is known. */
+/**
+ * The request whose body did not come whole: Node has given it to its listeners. A request that Node could not parse
+ * has none.
+ */
 const refusedRequest = (socket: Answering): { readonly target: string; readonly userAgent: string | undefined } => {
   const request = socket._httpMessage?.req
   return request?.complete === false
@@ -67,7 +75,10 @@ const refusedRequest = (socket: Answering): { readonly target: string; readonly 
     : { target: "", userAgent: undefined }
 }
 
-/** The body of an answer that the server itself gives, in the shape of the product that the path belongs to, and in the generic one where no path is known. */
+/**
+ * The body of the server's own refusal, in the shape of the product that the path belongs to, and in the generic one
+ * without a path.
+ */
 const refusalBody = (code: ErrorCode, { target, userAgent }: ReturnType<typeof refusedRequest>): string => {
   const path = target.split(/[?#]/, 1)[0]!
   const text = JSON.stringify(errorBody(errorShapeOf(path), code, messages[code] ?? ""))
@@ -75,7 +86,7 @@ const refusalBody = (code: ErrorCode, { target, userAgent }: ReturnType<typeof r
   return flat === undefined ? text : JSON.stringify(flat)
 }
 
-/** For how long a request may arrive, and how often that is looked at. */
+/** How long a request may take to arrive, and how often that is checked. */
 export interface ArrivalTimes {
   readonly headersMillis: number
   readonly requestMillis: number
@@ -88,7 +99,7 @@ const arrivalTimes: ArrivalTimes = {
   checkMillis: timeoutCheckMillis
 }
 
-/** Makes Node's server with the limits above, which also answers what never becomes a request. */
+/** Makes Node's server with the limits above. It also answers unparsable requests. */
 export const makeNodeServer = (times: ArrivalTimes = arrivalTimes): FrontedServer => {
   const server = new FrontedServer({
     maxHeaderSize: maximumHeaderBytes,
@@ -99,12 +110,13 @@ export const makeNodeServer = (times: ArrivalTimes = arrivalTimes): FrontedServe
     // Node's own refusal would have neither a body nor a request id, and the Host header changes nothing
     // (docs/platform.md, 1.1).
     requireHostHeader: false,
-    // Nothing is upgraded here. A request that asks for it is handled like any other.
+    // The server upgrades no connection. A request that asks for it is handled like any other.
     shouldUpgradeCallback: () => false
   })
   // Likewise for `Expect`, which a server may ignore.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
-  // The router takes `;` and `#` for the beginning of a query. A `;` belongs to its path segment (RFC 3986, 3.3), and a fragment is not sent.
+  // The router takes `;` and `#` for the beginning of a query. A `;` belongs to its path segment (RFC 3986, 3.3), and a
+  // fragment is not sent.
   server.on("request", (request) => {
     if (/[;#]/.test(request.url ?? "")) request.url = literalPath(request.url!.replace(/#.*/, ""))
   })
@@ -128,14 +140,14 @@ export interface ServerOptions extends EdgeOptions {
   /** Whether workers of one machine do not share the listener; default: they do. */
   readonly exclusive?: boolean
   readonly maxBodyBytes: number
-  /** Whether the fast lane answers requests that can be answered at once; default true. Never with an access log. */
+  /** Whether the fast lane answers simple requests; default true. Never with an access log. */
   readonly fastLane?: boolean
 }
 
 /** A page for people beside the API's endpoints. */
 export interface Page {
   readonly path: `/${string}`
-  /** The methods of its routes; GET where it says nothing. */
+  /** The methods of its routes; default: GET. */
   readonly methods?: ReadonlyArray<"GET" | "POST">
   readonly layer: Layer.Layer<never, never, HttpRouter.HttpRouter>
 }
@@ -150,7 +162,7 @@ const routerConfig = {
   ignoreDuplicateSlashes: false
 }
 
-/** The keys of the services that an API's server is built with: groups' handlers and the middlewares before them. */
+/** The keys of the services that an API's server needs: groups' handlers and the middlewares before them. */
 const keysOf = (api: HttpApi.Constraint): ReadonlyArray<string> =>
   Object.values((api as HttpApi.Top).groups).flatMap(({ endpoints, key }) => [
     key,

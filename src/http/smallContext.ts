@@ -1,8 +1,8 @@
 /**
- * Keeps the contexts of requests small. A group of an API gives each request the context that its layer was built in,
- * and a server the one that it was started in. Both are copied entry by entry for every request, and in the platform
- * they hold every service of the process. These functions build a layer with only what it needs and the runtime's own
- * settings (loggers, tracer, clock).
+ * Keeps the contexts of requests small. A group of an API gives each request the context in which its layer was built,
+ * and a server the one in which it was started. Both are copied entry by entry for every request, and in the platform
+ * they hold every service of the process. These functions build a layer with only the services it needs and the
+ * runtime's own settings (loggers, tracer, clock).
  */
 import { Clock, Context, Effect, Layer, Metric, Random, References, Tracer } from "effect"
 
@@ -20,7 +20,7 @@ const settings: ReadonlySet<string> = new Set([
 export const settingsOf = (context: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(new Map([...context.mapUnsafe].filter(([key]) => settings.has(key))))
 
-/** Builds the layer with the services of these keys alone. Any other service is missing at its start. */
+/** Builds the layer with only the services of these keys. Any other service is missing at its start. */
 export const builtWithKeys =
   (keys: ReadonlyArray<string>) =>
   <A, E, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> => {
@@ -32,7 +32,7 @@ export const builtWithKeys =
     )
   }
 
-/** Builds the layer with these services alone. */
+/** Builds the layer with only these services. */
 export const builtWith =
   <const Services extends ReadonlyArray<{ readonly key: string; readonly Identifier: unknown }>>(
     ...services: Services

@@ -1,10 +1,11 @@
 /**
- * Which text the platform takes: Unicode without U+0000 and without halves of surrogate pairs, because PostgreSQL can hold neither in a `text` nor in a `jsonb` column. The one check
- * for everything that a request says in its path, its query and its body (docs/platform.md, 1.2). Pure.
+ * Checks that text can be stored: Unicode without U+0000 and without halves of surrogate pairs, because PostgreSQL can
+ * hold neither in a `text` nor in a `jsonb` column. This one check covers path, query and body of a request
+ * (docs/platform.md, 1.2). Pure.
  */
 import { quote } from "./parameters.ts"
 
-/** The expectation that a refused text has missed. */
+/** The expectation in the error about a refused text. */
 export const storableExpected = "Expected text without U+0000 and without half a surrogate pair"
 
 /** Whether PostgreSQL can hold a text. */
@@ -23,8 +24,8 @@ const nameOf = (place: Place | undefined): string => {
 }
 
 /**
- * The place of a text in parsed JSON that cannot be stored, names of fields included: its keys joined by dots, empty for the value itself. Undefined where all of them can. Values may be
- * nested as deeply as JSON may be.
+ * The place of the first text in parsed JSON that cannot be stored, names of fields included: its keys joined by dots,
+ * empty for the value itself. Undefined if all can be stored. Values may be nested as deeply as JSON may be.
  */
 export const unstorablePlace = (value: unknown): string | undefined => {
   const waiting: Array<{ readonly value: unknown; readonly place: Place | undefined }> = [{ value, place: undefined }]
@@ -43,10 +44,12 @@ export const unstorablePlace = (value: unknown): string | undefined => {
   return undefined
 }
 
-/** The escapes by which JSON writes what cannot be stored, and whole surrogate pairs too. Bytes of UTF-8 cannot hold either. */
+/** The JSON escapes of text that cannot be stored, and of whole surrogate pairs. Bytes of UTF-8 cannot hold either. */
 const suspicious = /\\u(?:0000|d[89a-f])/i
 
-/** Whether the text of a JSON body has to be looked at, once it is parsed. Raw U+0000 is no JSON, so that the parser refuses it. */
+/**
+ * Whether the text of a JSON body must be checked, once it is parsed. Raw U+0000 is not JSON, so the parser refuses it.
+ */
 export const mayBeUnstorable = (json: string): boolean => suspicious.test(json)
 
 /** A name as its sender wrote it, bounded and visible. */
@@ -59,7 +62,7 @@ export const unstorableField = (place: string): string =>
 const escapes = /(?:%[\da-f]{2})+/gi
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Whether the percent escapes of a text are UTF-8 that can be stored. A `%` that begins none stands for itself. */
+/** Whether the percent escapes of a text are UTF-8 that can be stored. A `%` that begins no escape means itself. */
 const isEscapedText = (text: string): boolean => {
   for (const [run] of text.matchAll(escapes)) {
     try {
@@ -71,7 +74,7 @@ const isEscapedText = (text: string): boolean => {
   return !text.includes("\0")
 }
 
-/** The fault in the text of a request target, as a sentence; undefined where nothing is. */
+/** The fault in the text of a request target, as a sentence; undefined without one. */
 export const targetProblem = (target: string): string | undefined => {
   if (!target.includes("%")) return undefined
   const start = target.indexOf("?")

@@ -1,6 +1,7 @@
 /**
- * Reads the bodies of requests strictly (docs/platform.md, 1.2): UTF-8, text that can be stored, and `{}` where a body is missing whose fields may all be. The edge puts it around each request,
- * so that no endpoint has to think of it; the fast lane leaves all other bodies to this.
+ * Reads the bodies of requests strictly (docs/platform.md, 1.2): UTF-8, storable text, and `{}` for a missing body
+ * whose fields are all optional. The edge applies it to each request, so that no endpoint has to think of it; the fast
+ * lane leaves all other bodies to this.
  */
 import { Context, Effect, SchemaAST } from "effect"
 import { HttpRouter, type HttpServerRequest } from "effect/http"
@@ -22,7 +23,7 @@ const textOf = (bytes: ArrayBuffer): string => {
   }
 }
 
-/** Throws where a text in a JSON body cannot be stored. What is no JSON the decoder refuses. */
+/** Throws if a text in a JSON body cannot be stored. The decoder refuses a body that is not JSON. */
 const checkTexts = (text: string): void => {
   if (!mayBeUnstorable(text)) return
   let value: unknown
@@ -35,10 +36,10 @@ const checkTexts = (text: string): void => {
   if (place !== undefined) throw new BodyRefused(unstorableField(place))
 }
 
-/** An endpoint as routes name it. */
+/** An endpoint as a route's name. */
 const routeOf = (method: string, path: string): string => `${method} ${path}`
 
-/** Whether a body may be left out: it is an object, and so may be each of its fields. */
+/** Whether a body may be omitted: it is an object whose fields are all optional. */
 export const mayBeMissing = ({ payload }: HttpApiEndpoint.Top): boolean => {
   const schemas = payload.get("application/json")?.schemas as ReadonlyArray<{ readonly ast: SchemaAST.AST }> | undefined
   const [only, ...others] = schemas ?? []
@@ -51,7 +52,7 @@ export const mayBeMissing = ({ payload }: HttpApiEndpoint.Top): boolean => {
   )
 }
 
-/** The routes of an API whose bodies may be left out. */
+/** The routes of an API whose bodies may be omitted. */
 export const routesWithoutBody = (api: HttpApi.Constraint): ReadonlySet<string> => {
   const routes = new Set<string>()
   for (const { endpoints } of Object.values((api as HttpApi.Top).groups)) {
@@ -61,7 +62,7 @@ export const routesWithoutBody = (api: HttpApi.Constraint): ReadonlySet<string> 
   return routes
 }
 
-/** The request with a body that is read strictly. `withoutBody` are routes as {@link routesWithoutBody} gives them. */
+/** The request with a strictly read body. `withoutBody` are routes from {@link routesWithoutBody}. */
 export const withStrictBody = (
   request: HttpServerRequest.HttpServerRequest,
   withoutBody: ReadonlySet<string>

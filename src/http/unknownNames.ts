@@ -1,5 +1,5 @@
 /**
- * Refuses names that a request gives and the API does not know (docs/platform.md, 1.6), because a misspelt name would
+ * Refuses names in a request that the API does not know (docs/platform.md, 1.6), because a misspelt name would
  * otherwise be ignored silently. Suggests the known name that was most likely meant. Pure.
  */
 import type { SchemaAST, SchemaIssue } from "effect"
@@ -31,7 +31,7 @@ const distance = (one: string, other: string): number => {
 /** The known name nearest to the given one; undefined when none is near. */
 export const nearestName = (given: string, known: ReadonlyArray<string>): string | undefined => {
   const wanted = plain(given)
-  // A text far longer than any name is near none, and must cost no time.
+  // A text far longer than any name is not near one, and must cost no time.
   if (wanted.length > 64) return undefined
   let best: string | undefined
   let least = Math.min(maximumDistance, Math.ceil(wanted.length / 3)) + 1
@@ -82,7 +82,9 @@ const parametersOf = (endpoint: HttpApiEndpoint.Top): Names => {
   return known
 }
 
-/** The error for a query's parameter names; undefined when all are known. `also` are names that every endpoint knows. */
+/**
+ * The error for a query's parameter names; undefined when all are known. `also` are names that every endpoint accepts.
+ */
 export const unknownParameter = (
   given: Iterable<string>,
   endpoint: HttpApiEndpoint.Top,
@@ -101,7 +103,7 @@ interface Found {
   readonly known: ReadonlyArray<string>
 }
 
-/** The first key of an issue that its schema does not know, wherever in the issue it is. */
+/** The first key of an issue that its schema does not know, at any depth. */
 const unexpectedIn = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): Found | undefined => {
   switch (issue._tag) {
     case "UnexpectedKey": {

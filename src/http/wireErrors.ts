@@ -1,7 +1,8 @@
 /**
- * The errors of endpoints as the API's description states them: one class per status and shape. Those below have the
- * shape `{error: code, message}` of the directory, telco and webhooks; `Envelope` holds the generic one,
- * `{success: false, error: {code, message}}`, and `Sentence` that of talk, `{error: sentence}`. A client of the typed API catches them by `_tag`, which is not on the wire.
+ * Defines the errors of endpoints as the API's description states them: one class per status and shape. The first
+ * classes have the shape `{error: code, message}` of the directory, telco and webhooks; `Envelope` holds the generic
+ * one, `{success: false, error: {code, message}}`, and `Sentence` that of talk, `{error: sentence}`. A client of the
+ * typed API catches them by `_tag`, which is not on the wire.
  */
 import { Schema } from "effect"
 
@@ -32,7 +33,7 @@ export class NotFound extends Schema.Error<NotFound>("sluice/NotFound")(
   { httpApiStatus: 404, description: "Nothing has the given id; the message names it" }
 ) {}
 
-/** 409: what was asked does not fit the state that the thing is in; the message says why. */
+/** 409: the request does not fit the state of its object; the message says why. */
 export class Conflict extends Schema.Error<Conflict>("sluice/Conflict")(
   { _tag: Schema.tagDefaultOmit("Conflict"), error: Schema.tag("conflict"), message: Schema.String },
   { httpApiStatus: 409, description: "What was asked does not fit the present state; the message says why" }
@@ -54,7 +55,7 @@ export class RateLimited extends Schema.Error<RateLimited>("sluice/RateLimited")
   { httpApiStatus: 429, description: "The organization's request rate is used up; wait `Retry-After` seconds" }
 ) {}
 
-/** 500: a fault of the platform. The message holds the request id and nothing else. */
+/** 500: a fault of the platform. The message holds only the request id. */
 export class InternalError extends Schema.Error<InternalError>("sluice/InternalError")(
   { _tag: Schema.tagDefaultOmit("InternalError"), error: Schema.tag("internal_error"), message: Schema.String },
   { httpApiStatus: 500, description: "A fault of the platform; quote the request id when reporting it" }
@@ -121,7 +122,7 @@ export class EnvelopeConflict extends Schema.Error<EnvelopeConflict>("sluice/Env
   }
 }
 
-/** 409 in the generic envelope: what was asked does not fit the present state. */
+/** 409 in the generic envelope: the request does not fit the present state. */
 export class EnvelopeStateConflict extends Schema.Error<EnvelopeStateConflict>("sluice/EnvelopeStateConflict")(
   { _tag: Schema.tagDefaultOmit("EnvelopeStateConflict"), ...envelopeError("conflict") },
   { httpApiStatus: 409, description: "What was asked does not fit the present state; the message says why" }

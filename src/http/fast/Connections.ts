@@ -1,6 +1,6 @@
 /**
- * The connections whose POSTs the fast lane takes, and those of each that are not answered yet. A connection is watched
- * once, not for each of its requests; a request that waits behind another one hears of its end too.
+ * Tracks the connections whose POSTs the fast lane handles, with the unanswered POSTs of each. A connection is watched
+ * once, not for each of its requests; a request that waits behind another one is also notified of its end.
  */
 import type { Socket } from "node:net"
 import { type Link, PendingAnswers } from "./PendingAnswers.ts"
@@ -13,7 +13,7 @@ type Known = Socket & { [key]?: Connection }
 export class Connection implements Link {
   before: Link | undefined
   after: Link | undefined
-  /** Its POSTs that are not answered yet. */
+  /** Its unanswered POSTs. */
   readonly posts = new PendingAnswers<Post>()
 }
 
@@ -25,7 +25,7 @@ export class Connections {
     return socket[key]
   }
 
-  /** The POSTs that are not answered yet, as they are now. */
+  /** A copy of the unanswered POSTs. */
   posts(): ReadonlyArray<Post> {
     return this.open.all().flatMap(({ posts }) => posts.all())
   }

@@ -1,9 +1,9 @@
 /**
- * The fast lane answers requests that can be answered at once, before the Effect server, from the same handlers,
- * schemas and access rules. A read is answered synchronously; a POST reads its body and runs its handler in one fiber.
- * A request that is not a plain success, or cannot be decided at once, takes the general path together with what was
- * already done for it, so that both paths answer with the same bytes and nothing is counted or done twice. Needs the
- * API's groups and the middlewares before them.
+ * The fast lane answers simple requests before the Effect server, from the same handlers, schemas and access rules. A
+ * read is answered synchronously; a POST reads its body and runs its handler in one fiber. A request that is not a
+ * plain success, or needs a wait, takes the general path together with the progress made for it, so that both paths
+ * answer with the same bytes and nothing is counted or done twice. Needs the API's groups and the middlewares before
+ * them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Clock } from "effect"
@@ -16,13 +16,13 @@ import type { ReadRoute, Routes } from "./routes.ts"
 import type { Target } from "./Targets.ts"
 
 export interface FastLane {
-  /** Answers a request, or answers false and leaves it to the general path. */
+  /** Answers a request, or returns false and leaves it to the general path. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => boolean
   /** Interrupts the handlers that still run; the general path answers their requests. */
   readonly stop: () => void
 }
 
-/** What a read answers; undefined after a failure or a defect, which the general path meets again and reports. */
+/** The answer to a read; undefined after a failure or a defect, which the general path meets again and reports. */
 const answerOf = ({ answer }: ReadRoute, input: object): TaggedAnswer | undefined => {
   try {
     const result = answer(input)
@@ -69,7 +69,7 @@ const read = (
   return true
 }
 
-/** The lane over compiled routes. */
+/** Makes the lane of compiled routes. */
 export const makeFastLane = ({ posts, reads }: Routes, means: PostMeans): FastLane => ({
   answer: (request, response) => {
     const { headers, httpVersionMinor, method, url } = request

@@ -1,16 +1,17 @@
 /**
- * Node's server with a front before its listeners. The front sees every request first and either answers it or leaves
- * it. It gets requests in the order in which Node emits them, and Node puts the answers of one connection in order.
+ * Extends Node's server by a front before its listeners. The front sees every request first and either answers it or
+ * leaves it. It gets requests in the order in which Node emits them, and Node puts the answers of one connection in
+ * order.
  */
 import { type IncomingMessage, type RequestListener, Server, type ServerOptions, type ServerResponse } from "node:http"
 
-/** Answers a request, or answers false and leaves it untouched. */
+/** Answers a request, or returns false and leaves it untouched. */
 export type Answering = (request: IncomingMessage, response: ServerResponse) => boolean
 
 export class FrontedServer extends Server {
   /** The front before the listeners; undefined while there is none. */
   front: Answering | undefined
-  /** Whether every answer closes its connection, whoever gives it. */
+  /** Whether every answer closes its connection, from either path. */
   isClosing = false
   private readonly ordinary: Array<RequestListener> = []
 
@@ -21,7 +22,7 @@ export class FrontedServer extends Server {
     })
   }
 
-  /** Gives a request that the front had begun to the listeners, even to listeners that were removed since. */
+  /** Hands a request that the front had begun to the listeners, even to listeners that were removed since. */
   handOver(request: IncomingMessage, response: ServerResponse): void {
     for (const listener of this.ordinary) listener.call(this, request, response)
   }

@@ -1,6 +1,6 @@
 /**
- * Requests that wait for their answers, as a linked list. V8 copies a `Set` with this much coming and going again and
- * again, and the copies left in the old heap keep the requests that were in them alive until the next full collection.
+ * Lists requests that wait for their answers, as a linked list. V8 copies a `Set` with this much turnover repeatedly,
+ * and the copies left in the old heap keep the requests that were in them alive until the next full collection.
  */
 export interface Link {
   before: Link | undefined
@@ -19,7 +19,7 @@ export class PendingAnswers<Member extends Link> {
     head.after = member
   }
 
-  /** Takes a member out, if it waits. */
+  /** Removes a member, if it waits. */
   delete(member: Member): void {
     const { after, before } = member
     if (before === undefined) return
@@ -33,7 +33,7 @@ export class PendingAnswers<Member extends Link> {
     return member.before !== undefined
   }
 
-  /** The members as they are now. */
+  /** A copy of the members. */
   all(): ReadonlyArray<Member> {
     const members: Array<Member> = []
     // Only members are behind the head.

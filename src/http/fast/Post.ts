@@ -1,7 +1,7 @@
 /**
- * One POST on the fast lane. It is counted when it comes, as on the general path; then its body is read and decoded,
- * its handler runs in one fiber, and a success is written. From the count on, any other outcome is handed over together
- * with what was done.
+ * Handles one POST on the fast lane. It is counted on arrival, as on the general path; then its body is read and
+ * decoded, its handler runs in one fiber, and a success is written. From the count on, any other outcome is handed over
+ * together with the progress.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect"
@@ -15,13 +15,13 @@ import { passes, secondsSince } from "./passOn.ts"
 import type { PostRoute } from "./routes.ts"
 import type { Target } from "./Targets.ts"
 
-/** What POSTs need of their server. */
+/** The parts of the server that POSTs need. */
 export interface PostMeans {
-  /** What handlers run with, beside the principal and the request's state. */
+  /** The context of handlers, beside the principal and the request's state. */
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
   readonly maxBodyBytes: number
-  /** Gives a request to the general path. */
+  /** Hands a request to the general path. */
   readonly handOver: (request: IncomingMessage, response: ServerResponse) => void
   readonly connections: Connections
 }
@@ -29,7 +29,7 @@ export interface PostMeans {
 /** The forms of JSON's content type that need no closer look. */
 const jsonContentType = /^application\/json(?:; ?charset=utf-8)?$/i
 
-/** What a decoder writes for bytes that are not UTF-8. */
+/** A decoder's replacement for bytes that are not UTF-8. */
 const replacement = "\ufffd"
 
 /** Nginx' status for a client that did not wait for its answer, in metrics only. */
@@ -42,7 +42,7 @@ interface Encoded {
 
 const noHeaders = {}
 
-/** What a handler answers, with the headers that it may have given. */
+/** A handler's answer, split into body and headers. */
 const partsOf = (value: unknown): { readonly body: unknown; readonly headers?: unknown } =>
   Predicate.hasProperty(value, HttpApiSchema.WithHeadersValueTypeId)
     ? (value as unknown as { readonly body: unknown; readonly headers: unknown })
@@ -92,7 +92,7 @@ export class Post implements Link {
       this.state.responseHeaders = target.route.fieldsOf(this.taken)
   }
 
-  /** Takes a request on; false when it is left to the general path. */
+  /** Starts a request; false when it is left to the general path. */
   static begin(
     request: IncomingMessage,
     response: ServerResponse,
@@ -177,7 +177,7 @@ export class Post implements Link {
     const granted = Context.add(this.means.context, route.principal, this.principal)
     const fiber = Effect.runForkWith(Context.add(granted, RequestState, this.state))(route.run(input))
     this.fiber = fiber
-    // The observer is called at once when the fiber is over already.
+    // The observer is called immediately when the fiber is over already.
     fiber.addObserver((exit) => this.finish(exit))
   }
 
@@ -193,8 +193,8 @@ export class Post implements Link {
   }
 
   /**
-   * The answer's parts. When a handler answers what its endpoint does not describe, the request fails, although the
-   * handler has acted.
+   * Encodes the answer's parts. When a handler returns an answer that its endpoint does not describe, the request
+   * fails, although the handler has acted.
    */
   private encode(value: unknown): Exit.Exit<Encoded> {
     const { encodeBody, encodeHeaders } = this.target.route
@@ -224,7 +224,7 @@ export class Post implements Link {
     Object.assign(fields, this.state.responseHeaders)
     fields["x-request-id"] = this.state.requestId
     this.response.writeHead(status, fields)
-    // Node writes what is ASCII faster when it is told so.
+    // Node writes ASCII faster when it is declared as such.
     this.response.end(text, bytes === text.length ? "latin1" : "utf8")
   }
 
@@ -236,7 +236,7 @@ export class Post implements Link {
     this.connection.posts.delete(this)
   }
 
-  /** Leaves what was done to the general path. */
+  /** Hands the progress to the general path. */
   private leave(outcome?: Exit.Exit<unknown, unknown>): void {
     const { principal, startedNanos, state, taken } = this
     state.begun = { startedNanos, principal, taken, outcome }
@@ -259,7 +259,7 @@ export const announcedLength = ({ headers }: IncomingMessage): number | undefine
   return length === undefined ? 0 : /^\d{1,9}$/.test(length) ? Number(length) : undefined
 }
 
-/** Calls `whole` once with all bytes of the body, or never if the connection is lost before. */
+/** Calls `whole` once with all bytes of the body, or never if the connection is lost first. */
 export const readBody = (request: IncomingMessage, length: number, whole: (body: Buffer) => void): void => {
   const parts: Array<Buffer> = []
   let received = 0
@@ -268,7 +268,7 @@ export const readBody = (request: IncomingMessage, length: number, whole: (body:
     received += part.byteLength
     if (received < length) return
     request.off("data", take)
-    // Whoever goes on with the request must not have missed its end.
+    // The next reader of the request must not miss its end.
     request.pause()
     whole(parts.length === 1 ? part : Buffer.concat(parts))
   }
@@ -277,10 +277,10 @@ export const readBody = (request: IncomingMessage, length: number, whole: (body:
 
 const ignore = (): void => {}
 
-/** Gives a body back. Call it at once, within the call that brought the body, since the stream ends after that. */
+/** Puts a body back. Call it immediately, within the call that brought the body, since the stream ends after that. */
 export const giveBack = (request: IncomingMessage, body: Buffer): void => {
   request.unshift(body)
-  // Undoes the pause in the way of a stream that nobody has read yet: it flows when somebody listens for its data.
+  // Undoes the pause as for an unread stream: it flows once it has a listener for data.
   request.on("readable", ignore)
   request.off("readable", ignore)
 }

@@ -1,7 +1,7 @@
 /**
- * Finds the endpoint that a request target asks for, with path and query decoded by its own schemas. Decoded targets
- * are kept while they are asked for, within a bound. A target with a parameter that its endpoint does not describe is
- * not for the fast lane, so no key in a query (`?apiKey=`, however it is spelled) is ever kept.
+ * Finds the endpoint of a request target, with path and query decoded by its own schemas. Decoded targets are cached by
+ * use, within a bound. A target with a parameter that its endpoint does not describe is not for the fast lane, so no
+ * key in a query (`?apiKey=`, however it is spelled) is ever cached.
  */
 import { Exit, Schema, SchemaAST } from "effect"
 import { FindMyWay } from "effect/http"
@@ -10,7 +10,7 @@ import { RecentlyUsed } from "../../common/RecentlyUsed.ts"
 
 /** Most memory for decoded targets, in bytes. */
 const maximumBytes = 4 * 1024 * 1024
-/** About what a decoded target costs beside its text, in bytes. */
+/** Estimated memory of a decoded target beside its text, in bytes. */
 const overheadBytes = 512
 /** Longest target of the fast lane. */
 const maximumLength = 256
@@ -43,8 +43,8 @@ const namesOf = (schema: Schema.Top | undefined): ReadonlySet<string> => {
 }
 
 /**
- * The targets of one method. It must know every route of the server, so that it finds the same route as the general
- * path.
+ * Maps the targets of one method. It must know every route of the server, so that it finds the same route as the
+ * general path.
  */
 export class Targets<Route> {
   private readonly method: string
@@ -56,7 +56,7 @@ export class Targets<Route> {
     this.router = FindMyWay.make(config)
   }
 
-  /** Adds a path that is found and left to the general path. */
+  /** Adds a path that is left to the general path. */
   addUnknown(path: FindMyWay.PathInput): void {
     this.router.on(this.method, path, null)
   }
@@ -109,6 +109,6 @@ export class Targets<Route> {
   }
 }
 
-/** The endpoint's own decoder. One that is not synchronous fails here, and its requests take the general path. */
+/** The endpoint's own decoder. An asynchronous one fails here, and its requests take the general path. */
 const decoderOf = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined) =>
   Schema.decodeUnknownExit(schema as Schema.Top & { readonly DecodingServices: never }, options)

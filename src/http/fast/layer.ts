@@ -1,6 +1,6 @@
 /**
- * Puts the fast lane before a server's listeners for as long as a scope lasts. It is left out when each request must
- * show in an access log or in collected spans, which only the general path writes.
+ * Puts the fast lane before a server's listeners for as long as a scope lasts. It is omitted when each request must
+ * appear in an access log or in collected spans, which only the general path writes.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { FindMyWay } from "effect/http"
@@ -20,7 +20,7 @@ export interface FastLaneOptions {
   readonly maxBodyBytes: number
 }
 
-/** The lane of an API whose groups and middlewares are in the context. */
+/** The fast lane of an API whose groups and middlewares are in the context. */
 export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions): Layer.Layer<never> =>
   Layer.effectDiscard(
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Marks by which the fast lane finds what it may use: handlers that it can call, and access middlewares that can grant
- * at once. The general path calls the same handlers and middlewares, so a mark changes nothing there.
+ * Marks handlers and access middlewares for the fast lane: handlers that it can call, and middlewares that can grant
+ * access synchronously. The general path calls the same handlers and middlewares, so a mark changes nothing there.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { type Context, Effect, Result } from "effect"
@@ -12,15 +12,14 @@ import type { RateDecision, RateResult } from "../RequestState.ts"
 const handlerMark = Symbol("sluice/http/fast/handler")
 const accessMark = Symbol("sluice/http/fast/access")
 
-/** Bytes of JSON, with a tag by which clients ask whether they have them already. */
+/** Bytes of JSON, with a tag by which clients revalidate them. */
 export interface TaggedAnswer {
   readonly bytes: Buffer
   readonly tag: Tag
 }
 
 /**
- * How the fast lane calls a marked handler. Decoded requests are cached and given again, so handlers must not change
- * them.
+ * How the fast lane calls a marked handler. Decoded requests are cached and reused, so handlers must not change them.
  */
 export type MarkedHandler =
   | { readonly _tag: "Synchronous"; readonly answer: (request: never) => Result.Result<TaggedAnswer, unknown> }
@@ -35,8 +34,7 @@ export const markOf = (handler: object): MarkedHandler | undefined =>
 
 /**
  * Marks a handler that answers synchronously, with bytes of JSON and status 200, or fails as the endpoint describes. A
- * client that has the answer already gets a 304. The handler must be pure, because it may be called without its answer
- * being given.
+ * client that has the answer already gets a 304. The handler must be pure, because its answer may be dropped.
  */
 export const synchronous = <Request extends { readonly request: HttpServerRequest.HttpServerRequest }, E>(
   answer: (request: Omit<Request, "request">) => Result.Result<TaggedAnswer, E>
@@ -55,8 +53,8 @@ export const synchronous = <Request extends { readonly request: HttpServerReques
 
 /**
  * Marks a handler of a POST that needs only the principal, the request's state, and the described parts of its request.
- * Write it with `Effect.fnUntraced`: an `Effect.gen` in it would make a generator closure for each request, for which V8
- * makes a map in the old heap each time.
+ * Write it with `Effect.fnUntraced`: an `Effect.gen` in it would make a generator closure for each request, for which
+ * V8 makes a map in the old heap each time.
  */
 export const effectful = <Request, A, E, R>(run: (request: Request) => Effect.Effect<A, E, R>) =>
   marked((request: Request) => run(request), {
@@ -65,23 +63,29 @@ export const effectful = <Request, A, E, R>(run: (request: Request) => Effect.Ef
     run: run as unknown as (request: never) => Effect.Effect<unknown, unknown, never>
   })
 
-/** A middleware that grants access, as the fast lane uses it. The lane hands principals and decisions on and reads neither. */
+/**
+ * A middleware that grants access, as the fast lane uses it. The lane hands principals and decisions on and reads
+ * neither.
+ */
 export interface Access<Principal = unknown, Decision extends RateDecision = RateDecision> {
-  /** For one endpoint: who asks, where that is known at once and the endpoint is open to them. Counts nothing. */
+  /**
+   * For one endpoint: the caller's principal, if it is known without a wait and the endpoint is open to it. Counts
+   * nothing.
+   */
   readonly principalOf: (
     endpoint: HttpApiEndpoint.Top
   ) => (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
-  /** Where handlers find the principal. */
+  /** The context key under which handlers find the principal. */
   readonly principal: Context.Key<unknown, Principal>
   /** For one endpoint: counts a request, once. */
   readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>
-  /** The headers of a counted request's answer, their names in lower case; undefined where there are none. */
+  /** The headers of a counted request's answer, their names in lower case; undefined if there are none. */
   readonly fieldsOf: (decision: Decision) => Record<string, string> | undefined
 }
 
-/** What the fast lane may do with a middleware. */
+/** The fast lane's treatment of a middleware. */
 export type MiddlewareMark =
-  /** Changes failures alone, which the fast lane leaves to the general path. */
+  /** Changes failures only, which the fast lane leaves to the general path. */
   { readonly _tag: "FailuresOnly" } | { readonly _tag: "Access"; readonly access: Access }
 
 /** The mark of a middleware that grants access. */
@@ -89,7 +93,7 @@ export const grantsAccess = <Principal, Decision extends RateDecision>(
   access: Access<Principal, Decision>
 ): MiddlewareMark => ({
   _tag: "Access",
-  // The lane gives `takeOf` only what `principalOf` answered, and `fieldsOf` only what `take` did.
+  // The lane gives `takeOf` only results of `principalOf`, and `fieldsOf` only results of `take`.
   access: access as unknown as Access
 })
 

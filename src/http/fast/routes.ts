@@ -1,6 +1,6 @@
 /**
  * Compiles the fast lane's routes from an API and the services that implement it: an endpoint gets a route when its
- * handler and every middleware before it are marked, and one of these is an access. The other routes are known too, so
+ * handler and every middleware before it are marked, and one of these grants access. The other routes are known too, so
  * that they are recognized and left alone.
  */
 import { Context, type Effect, type Exit, type Result, Schema, type SchemaAST } from "effect"
@@ -13,14 +13,14 @@ import { Targets } from "./Targets.ts"
 
 type Decoder = (given: unknown) => Exit.Exit<unknown, unknown>
 
-/** What every route of the lane has. */
+/** The fields of every route of the lane. */
 interface Common extends Omit<Access, "principalOf" | "takeOf"> {
   readonly take: ReturnType<Access["takeOf"]>
   readonly principalOf: ReturnType<Access["principalOf"]>
   readonly series: RouteSeries
 }
 
-/** A read that is answered at once. */
+/** A read that is answered synchronously. */
 export interface ReadRoute extends Common {
   readonly answer: (input: object) => Result.Result<TaggedAnswer, unknown>
 }
@@ -31,7 +31,7 @@ export interface PostRoute extends Common {
   readonly decodeHeaders: Decoder | undefined
   /** Undefined for an endpoint without a body. */
   readonly decodePayload: Decoder | undefined
-  /** Where it is less than the server takes. */
+  /** If it is less than the server's bound. */
   readonly maxBodyBytes: number | undefined
   readonly status: number
   readonly encodeBody: Decoder
@@ -53,7 +53,9 @@ export interface RoutesOptions {
   readonly meter: RequestMeter
 }
 
-/** How strictly each part of a request and an answer is parsed and written, by the API, its group or the endpoint. */
+/**
+ * How strictly each part of a request and an answer is parsed and written, set by the API, its group or the endpoint.
+ */
 export interface PartOptions {
   readonly params: SchemaAST.ParseOptions | undefined
   readonly query: SchemaAST.ParseOptions | undefined
@@ -73,7 +75,7 @@ const optionsOf = (annotations: Context.Context<never>): PartOptions => {
   }
 }
 
-/** The parts used here of what a group's layer gives. */
+/** The used parts of a group's layer. */
 interface BuiltGroup {
   readonly handlers: ReadonlyMap<string, { readonly handler: object }>
 }
