@@ -1,7 +1,7 @@
 /**
- * API keys in PostgreSQL (docs/platform.md, 2.3): made at random, shown once, stored as SHA-256 only. A revocation is
- * announced to every node in its own transaction, so every node hears of it within a second. Needs `SqlClient`,
- * `Notifications` and `Organizations`.
+ * Stores API keys in PostgreSQL (docs/platform.md, 2.3): made at random, shown once, stored as SHA-256 only. A
+ * revocation is announced to every node in its own transaction, so every node hears of it within a second. Needs
+ * `SqlClient`, `Notifications` and `Organizations`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -31,7 +31,7 @@ export interface NewApiKey {
   readonly services: ReadonlyArray<Service>
   readonly scopes: ReadonlyArray<Scope>
   readonly expiresAtMillis: number | null
-  /** The key's own text, for a demo or a migration; made at random where undefined. */
+  /** The key's own text, for a demo or a migration; default: random. */
   readonly value?: string | undefined
 }
 
@@ -49,7 +49,7 @@ interface Row {
   readonly expires_at: Date | null
   readonly last_used_at: Date | null
   readonly request_digest: string | null
-  /** The key that a session speaks for; null for a key, and for a session that a link has opened. */
+  /** The key on whose behalf a session acts; null for a key, and for a session that a link has opened. */
   readonly parent_id: string | null
   readonly is_session: boolean
 }
@@ -71,7 +71,7 @@ const fromRow = (row: Row): ApiKey => ({
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** Makes a key. `key` is its text, which is never shown again; null when this repeats an earlier request. */
+    /** Creates a key. `key` is its text, which is never shown again; null when this repeats an earlier request. */
     readonly create: (
       organizationId: string,
       apiKey: NewApiKey,
@@ -83,7 +83,7 @@ export class ApiKeys extends Context.Service<
     /** Lists an organization's keys, newest first, revoked ones too. */
     readonly list: (options: {
       readonly organizationId: string
-      /** Of one mode alone; of both without it. */
+      /** Only keys of this mode; default: both modes. */
       readonly mode?: ApiKey["mode"]
       readonly limit: number
       readonly cursor: string | undefined
@@ -94,13 +94,19 @@ export class ApiKeys extends Context.Service<
       mode: ApiKey["mode"],
       id: string
     ) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
-    /** Lets a key, and the sessions that speak for it, end at a time, unless they end before. Every node knows within a second. */
+    /**
+     * Ends a key, and the sessions that act for it, at a time, unless they end earlier. Every node knows within a
+     * second.
+     */
     readonly endBy: (id: string, atMillis: number) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
-    /** Ends a key and the sessions that speak for it for good, on every node within a second. Revoking a revoked one changes nothing. */
+    /**
+     * Ends a key and the sessions that act for it for good, on every node within a second. Revoking a revoked one
+     * changes nothing.
+     */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
     /** Removes all keys of an organization, on every node within a second. */
     readonly removeAll: (organizationId: string) => Effect.Effect<void, SqlError.SqlError>
-    /** The principal of an active key with this digest, expired ones included; undefined where there is none. */
+    /** The principal of an active key with this digest, expired ones included; undefined if there is none. */
     readonly findByDigest: (digest: string) => Effect.Effect<Principal | undefined, SqlError.SqlError>
     /** Notes when keys were last used. An earlier time than the noted one changes nothing. */
     readonly touch: (
@@ -139,7 +145,7 @@ export class ApiKeys extends Context.Service<
             on conflict (organization_id, idempotency_key) do nothing
             returning *`
         if (inserted[0] !== undefined) {
-          // A node that was asked for this text before remembers it as unknown.
+          // A node that looked this text up before remembers it as unknown.
           yield* announce(digest)
           return { apiKey: fromRow(inserted[0]), key }
         }
@@ -189,7 +195,7 @@ export class ApiKeys extends Context.Service<
         const row = rows[0]
         if (row === undefined) return undefined
         return {
-          // A session has no limits of its own beside those of the key that it speaks for.
+          // A session shares the limits of the key for which it acts.
           keyId: row.parent_id ?? row.id,
           organizationId: row.organization_id,
           mode: row.mode,
@@ -220,7 +226,7 @@ const makeTouch = (sql: SqlClient.SqlClient): ApiKeys["Service"]["touch"] =>
         where k.id = used.id`)
   )
 
-/** What is done with one key. */
+/** Changes one key of an organization. */
 const own = (
   sql: SqlClient.SqlClient,
   announce: (digest: string) => Effect.Effect<void, SqlError.SqlError>
@@ -232,7 +238,7 @@ const own = (
     return row === undefined ? yield* new ApiKeyNotFound({ id }) : fromRow(row)
   })
 
-  /** Announces a key and the sessions that speak for it, which go with it. */
+  /** Announces a key and the sessions that act for it, which end with it. */
   const changed = Effect.fnUntraced(function* (id: string, rows: ReadonlyArray<Row>) {
     const row = rows.find((one) => one.id === id)
     if (row === undefined) return yield* new ApiKeyNotFound({ id })

@@ -1,8 +1,9 @@
 /**
- * Tells whose a key is (docs/platform.md, 2.3). A warm look-up is a digest and a map look-up, without a round trip to
- * the database. Misses of one key share a look-up, and at most 32 are in flight. PostgreSQL announces a changed key,
- * which then leaves the map at once. While that channel is down an entry lives five seconds, and when it is back all
- * entries are dropped, because an announcement may have been missed. Needs `ApiKeys` and `Notifications`.
+ * Finds the principal of a key (docs/platform.md, 2.3). A warm look-up is a digest and a map look-up, without a round
+ * trip to the database. Misses of one key share a look-up, and at most 32 are in flight. PostgreSQL announces a changed
+ * key, which is then removed from the map immediately. While that channel is down an entry lives five seconds, and when
+ * it is back all entries are dropped, because an announcement may have been missed. Needs `ApiKeys` and
+ * `Notifications`.
  */
 
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
@@ -13,13 +14,13 @@ import { ApiKeys, keysChannel } from "./ApiKeys.ts"
 import type { Principal } from "./model.ts"
 import { WarmKeys } from "./WarmKeys.ts"
 
-/** Look-ups in the database at once. */
+/** Concurrent look-ups in the database. */
 const maximumLookups = 32
 /** How long a look-up may take, including its wait for a place. */
 const lookupTimeoutMillis = 5_000
-/** The pause before a look-up that failed is tried again, which it is twice. */
+/** The pause before a failed look-up is tried again; there are two retries. */
 const lookupPauseMillis = 100
-/** How many different keys may wait for their look-up. Beyond that the answer is `unavailable`. */
+/** Different keys that may wait for their look-up. Beyond that the answer is `unavailable`. */
 const maximumWaiting = 1_024
 /** How often uses of keys are stored. */
 const touchIntervalMillis = 30_000
@@ -29,7 +30,7 @@ const lastWriteMillis = 1_000
 /** The key could not be checked now. */
 export class KeyUncheckable extends Data.TaggedError("KeyUncheckable") {}
 
-/** Keys, and the sessions of a console (docs/platform.md, 12.1), which access takes from their cookie alone. */
+/** Keys, and the sessions of a console (docs/platform.md, 12.1), which access accepts only from their cookie. */
 const keyPattern = /^(?:sk|cs)_(?:live|test)_[A-Za-z0-9]{22,128}$/
 
 export class Authentication extends Context.Service<
@@ -42,7 +43,9 @@ export class Authentication extends Context.Service<
     readonly verifyWarm: (key: string, nowMillis: number) => Principal | null | undefined
     /** Like `verifyWarm`, but looks up a key that is not known. */
     readonly verify: (key: string) => Effect.Effect<Principal | null, KeyUncheckable>
-    /** Forgets what this node knows of a digest, for whoever has changed it and does not wait for the announcement. */
+    /**
+     * Forgets this node's entry of a digest, for a caller that has changed it and does not wait for the announcement.
+     */
     readonly forget: (digest: string) => void
   }
 >()("sluice/platform/Authentication") {
@@ -67,7 +70,7 @@ const make = Effect.gen(function* () {
   yield* hearAnnouncements(notifications, keys)
   yield* writeUses(apiKeys, keys)
 
-  /** The knowledge of a key where PostgreSQL turns out to be away. */
+  /** The last known principal of a key, if PostgreSQL turns out to be away. */
   const lastKnown = Effect.fnUntraced(function* (digest: string, error: KeyUncheckable) {
     if (!(yield* watch.look)) return yield* error
     const remembered = keys.principalOf(digest, yield* Clock.currentTimeMillis)
@@ -102,7 +105,7 @@ const makeLookUp = Effect.fnUntraced(function* (apiKeys: ApiKeys["Service"], key
   const read = (digest: string, deferred: Waiting) =>
     Effect.suspend(() => {
       const before = keys.announcements
-      // A session that has just been ended fails what comes next on it, and the one after that is another one.
+      // A session that has just been ended fails the next look-up on it, and the one after that gets another session.
       const found = Effect.retry(apiKeys.findByDigest(digest), {
         times: 2,
         schedule: Schedule.spaced(lookupPauseMillis)
@@ -115,7 +118,7 @@ const makeLookUp = Effect.fnUntraced(function* (apiKeys: ApiKeys["Service"], key
       )
     }).pipe(
       lookups.withPermit,
-      // A silent database must hold neither requests nor places among the look-ups.
+      // A silent database must block neither requests nor look-ups.
       Effect.timeout(lookupTimeoutMillis),
       Effect.tapCause((cause) => Effect.logWarning("An API key could not be looked up", cause)),
       Effect.mapError(() => new KeyUncheckable()),

@@ -1,12 +1,13 @@
 /**
- * Where access tells of the calls that it lets through (docs/platform.md, 11.8). Without a layer nobody listens: an embedded server counts no usage. Calls that leave a fact in the log when they
- * succeed are counted from there, and are not told of.
+ * Receives the calls that access admits (docs/platform.md, 11.8). Without a layer calls are not counted: an embedded
+ * server has no usage. Calls that leave a fact in the log when they succeed are counted from there, and are not
+ * reported here.
  */
 import { Context } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { type Service, services } from "./model.ts"
 
-/** What usage is counted by: the products, and the platform's own endpoints. */
+/** The units of usage: the products, and the platform's own endpoints. */
 export const countedProducts = [...services, "platform"] as const
 export type CountedProduct = Service | "platform"
 
@@ -19,7 +20,7 @@ export const CallCounts = Context.Reference<CallCountsShape>("sluice/platform/Ca
   defaultValue: () => ({ count: () => {} })
 })
 
-/** The endpoints whose calls are facts: a call of theirs that made none is no usage. */
+/** The endpoints whose calls are facts: a call of theirs without a fact is not usage. */
 export const countedByFacts: ReadonlySet<string> = new Set([
   "GET /v1/telco/lookup/:tn",
   "GET /v1/telco/search",

@@ -1,7 +1,8 @@
 /**
- * Compares this machine's clock with those of PostgreSQL and NATS, at the start and each minute, and immediately when it is set (docs/architecture.md, rule 7). While
- * it is ahead of all of them that answer by more than five seconds, no partition is served here. It looks at the machine's clock, whatever clock the
- * program runs by. Needs `SqlClient` and `NatsConnection`.
+ * Compares this machine's clock with those of PostgreSQL and NATS, at the start and each minute, and immediately when
+ * it is set (docs/architecture.md, rule 7). While it is ahead of every one that answers by more than five seconds, no
+ * partition is served here. It reads the machine's clock, whatever clock the program uses. Needs `SqlClient` and
+ * `NatsConnection`.
  */
 import { Effect, Layer, Metric, Ref } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,15 +12,15 @@ import { serverTime } from "../nats/serverTime.ts"
 
 /** How far ahead a clock may be. */
 export const maximumAheadMillis = 5_000
-/** How often it is compared, and how often it is looked whether it was set. */
+/** How often it is compared, and how often a change of it is looked for. */
 const compareMillis = 60_000
 const lookMillis = 1_000
-/** A clock that has gained so much on the steady one was set, or the machine was suspended. */
+/** A clock that has gained this much on the steady one was set, or the machine was suspended. */
 const setMillis = 1_000
 /** How long a reference may take. */
 const answerMillis = 2_000
 
-/** How far this clock was ahead of another when that one was asked, at least. */
+/** How far this clock was ahead of another when that one was read, at least. */
 export interface Sample {
   readonly reference: "PostgreSQL" | "NATS"
   readonly aheadMillis: number
@@ -35,7 +36,7 @@ export const clockProblem = (samples: ReadonlyArray<Sample>): string | undefined
     ? `the clock of this machine is ahead of ${each(samples)}: set it right (chronyc makestep, or timedatectl set-ntp true), and partitions are served again by themselves`
     : undefined
 
-/** A warning although partitions are served: another clock that is off. */
+/** Warns, although partitions are served, that another clock is wrong. */
 export const clockDoubt = (samples: ReadonlyArray<Sample>): string | undefined => {
   const off = samples.filter(({ aheadMillis }) => Math.abs(aheadMillis) > maximumAheadMillis)
   return off.length === 0 || clockProblem(samples) !== undefined
@@ -43,7 +44,7 @@ export const clockDoubt = (samples: ReadonlyArray<Sample>): string | undefined =
     : `clocks differ: that of this machine is ahead of ${each(off)} (less than 0 s: behind it); look at all of them`
 }
 
-/** Whether a clock was set since it was compared: it went otherwise than the steady one. */
+/** Whether a clock was set since it was compared: it has moved differently from the steady one. */
 export const wasSet = (
   then: { readonly wall: number; readonly steady: number },
   now: { readonly wall: number; readonly steady: number }
@@ -69,7 +70,7 @@ const make = Effect.fnUntraced(function* ({ namespace, wall = Date.now }: ClockW
   let doubt: string | undefined
   let compared = { wall: wall(), steady: performance.now() }
 
-  // Read before the question is sent: the other clock goes on meanwhile, so a slow answer makes no clock look ahead.
+  // Read before the question is sent: the other clock moves meanwhile, so a slow answer makes no clock appear ahead.
   const sample = <E>(reference: Sample["reference"], theirs: Effect.Effect<number | undefined, E>) =>
     Effect.suspend(() => {
       const own = wall()
@@ -93,7 +94,7 @@ const make = Effect.fnUntraced(function* ({ namespace, wall = Date.now }: ClockW
       ...(yield* sample("NATS", serverTime(client, namespace)))
     ]
     for (const { aheadMillis, reference } of samples) yield* Metric.update(aheadGauge(reference), aheadMillis / 1_000)
-    // Without an answer what was found last counts.
+    // Without an answer the last finding counts.
     if (samples.length === 0) return
     const before = yield* Ref.get(found)
     const problem = clockProblem(samples)
@@ -116,7 +117,7 @@ const make = Effect.fnUntraced(function* ({ namespace, wall = Date.now }: ClockW
   return {
     problem: () =>
       Ref.getUnsafe(found) ??
-      // Nothing is decided by a clock that was just set forward, until it has been compared.
+      // A clock that was just set forward decides nothing until it has been compared.
       (wall() - compared.wall - (performance.now() - compared.steady) > maximumAheadMillis
         ? "the clock of this machine was set forward, and is being compared with others"
         : undefined)

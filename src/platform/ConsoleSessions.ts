@@ -1,6 +1,8 @@
 /**
- * Sessions of the console (docs/platform.md, 12.1). A session is a short-lived key of its own that may do exactly what the key may that signed in, and ends with it; its
- * text stands in a cookie and, as a digest, in the table of keys. A link opens one session once. Needs `SqlClient`, `Notifications`, `Authentication` and `Organizations`.
+ * Opens and ends sessions of the console (docs/platform.md, 12.1). A session is a short-lived key of its own with
+ * exactly the rights of the key that signed in, and ends with it; its text is in a cookie and, as a digest, in the
+ * table of keys. A link opens one session once. Needs `SqlClient`, `Notifications`, `Authentication` and
+ * `Organizations`.
  */
 import { Clock, Context, Data, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -12,18 +14,18 @@ import { sessionPrefix } from "./consoleCookie.ts"
 import type { Principal, Scope, Service } from "./model.ts"
 import { type OrganizationNotFound, Organizations } from "./Organizations.ts"
 
-/** How long a session lives. */
+/** The life of a session. */
 export const sessionMillis = 8 * 60 * 60_000
 
-/** How long a link is good, by default and at most, in seconds. */
+/** The life of a link, by default and at most, in seconds. */
 export const defaultLinkSeconds = 600
 export const maximumLinkSeconds = 86_400
 
-/** Sessions that an organization has at once, and links that wait to be used. The oldest gives way. */
+/** Sessions of an organization, and its unused links. The oldest is removed for a new one. */
 export const maximumSessions = 100
 export const maximumLinks = 100
 
-/** Links that are looked up at once, and look-ups that may wait: anybody can ask. */
+/** Concurrent look-ups of links, and look-ups that may wait: they need no authentication. */
 const maximumLookups = 4
 const maximumWaiting = 64
 const lookupTimeoutMillis = 5_000
@@ -34,10 +36,10 @@ const linkPattern = /^cl_[A-Za-z0-9]{22}$/
 /** The key, or the link, opens no session. */
 export class SignInRefused extends Data.TaggedError("SignInRefused")<{ readonly message: string }> {}
 
-/** It cannot be checked now. */
+/** The key or link cannot be checked now. */
 export class SignInUnavailable extends Data.TaggedError("SignInUnavailable") {}
 
-/** What a link's session may do. */
+/** The rights of a link's session. */
 export interface LinkRights {
   readonly mode: "live" | "test"
   readonly services: ReadonlyArray<Service>
@@ -46,7 +48,7 @@ export interface LinkRights {
 
 /** An opened session. */
 export interface OpenedSession {
-  /** Its text, for the cookie alone. */
+  /** Its text, for the cookie only. */
   readonly text: string
   readonly organizationId: string
   readonly expiresAtMillis: number
@@ -58,7 +60,7 @@ export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {
     readonly openWithKey: (key: string) => Effect.Effect<OpenedSession, SignInError>
-    /** Uses the link up. */
+    /** Uses the link, which then opens no other session. */
     readonly openWithLink: (link: string) => Effect.Effect<OpenedSession, SignInError>
     /** Ends a session: here before it returns, on every other node within a second. */
     readonly close: (sessionId: string) => Effect.Effect<void, SqlError.SqlError>
@@ -112,7 +114,7 @@ export class ConsoleLinks extends Context.Service<
   )
 }
 
-/** What a session is made with. */
+/** The content of a new session. */
 interface NewSession extends LinkRights {
   readonly organizationId: string
   readonly parentId: string | null
@@ -132,7 +134,7 @@ const makeOpen = (sql: SqlClient.SqlClient, announce: (digest: string) => Effect
     const { endsAtMillis, mode, name, organizationId, parentId, scopes, services } = session
     const text = `${sessionPrefix}${mode}_${randomText()}`
     const expiresAtMillis = Math.min(now + sessionMillis, endsAtMillis ?? Number.POSITIVE_INFINITY)
-    // Those that are over, and the oldest beyond the bound.
+    // Expired sessions, and the oldest beyond the bound.
     const gone = yield* sql<{ readonly digest: string }>`
       delete from api_keys where organization_id = ${organizationId} and is_session
         and (expires_at <= ${new Date(now)} or not active or id not in (
@@ -148,7 +150,7 @@ const makeOpen = (sql: SqlClient.SqlClient, announce: (digest: string) => Effect
     return { text, organizationId, expiresAtMillis }
   })
 
-/** The bounds of look-ups that nobody's key stands behind. */
+/** Limits unauthenticated look-ups. */
 const makeBounded = Effect.gen(function* () {
   const lookups = yield* Semaphore.make(maximumLookups)
   let waiting = 0
@@ -182,7 +184,7 @@ const make = Effect.gen(function* () {
     return row?.digest
   })
 
-  /** The key itself, and no session that speaks for one. */
+  /** A key itself, not a session that acts for one. */
   const isKey = (principal: Principal | null): principal is Principal => principal !== null && !principal.session
 
   return ConsoleSessions.of({
@@ -196,7 +198,7 @@ const make = Effect.gen(function* () {
           {
             organizationId,
             mode,
-            // A principal's are those of its row.
+            // The principal's services come from its row.
             services: [...services] as ReadonlyArray<Service>,
             scopes: [...scopes] as ReadonlyArray<Scope>,
             parentId: keyId,
@@ -232,7 +234,7 @@ const make = Effect.gen(function* () {
     }),
     close: Effect.fn("ConsoleSessions.close")(function* (sessionId) {
       const digest = yield* sql.withTransaction(remove(sessionId))
-      // The announcement comes back later than the answer may, and who has signed out must be out.
+      // The announcement may arrive after the answer, and the session must be closed by then.
       if (digest !== undefined) authentication.forget(digest)
     })
   })

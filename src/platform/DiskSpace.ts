@@ -1,6 +1,6 @@
 /**
- * Whether there is room to write, as far as this process can see: what the log and the database answered last, and the
- * disk of the data folder. It listens to the answers of the engine's ports. Needs no service.
+ * Tells whether there is room to write, as far as this process can see: the last answers of the log and the database,
+ * and the disk of the data folder. It observes the answers of the engine's ports. Needs no service.
  */
 import { statfs } from "node:fs/promises"
 import { Cause, Clock, Context, Effect, Layer, Metric } from "effect"
@@ -14,10 +14,10 @@ import { RefusedWrites } from "./refusedWrites.ts"
 /** Share of a disk that has to be free. */
 export const freeShareLeast = 0.05
 
-/** How long the answer "full" counts when nothing was written since. */
+/** How long the answer "full" counts without a write since. */
 const fullCountsMillis = 5 * 60_000
 
-/** How long a look at the disk stays valid. */
+/** How long a check of the disk stays valid. */
 const lookMillis = 2_000
 
 const refusingLogs = Metric.gauge("sluice_nats_refusing_logs", {
@@ -31,7 +31,7 @@ export class DiskSpace extends Context.Service<
     readonly full: (store: string) => Effect.Effect<void>
     /** A store has written something. */
     readonly written: (store: string) => Effect.Effect<void>
-    /** Notes what a log was answered. */
+    /** Notes a log's answer. */
     readonly answered: (store: string, answer: PublishAnswer) => Effect.Effect<void>
     /** Why NATS stores nothing although it answers; undefined while it does. */
     readonly refusal: Effect.Effect<string | undefined>
@@ -129,13 +129,16 @@ export const diskCheck = (full: ReadonlyArray<string>, free: number | undefined,
   return faults.length === 0 ? { ok: true } : { ok: false, detail: faults.join("; ") }
 }
 
-/** How often it is looked whether NATS refuses writes, and how long an embedded server has after its restart before the next one. */
+/**
+ * How often to check whether NATS refuses writes, and how long an embedded server has after its restart before the next
+ * one.
+ */
 const refusalLookMillis = 5_000
 const restartPauseMillis = 60_000
 
 /**
- * Says in the log that NATS refuses writes, and restarts a server of our own, which takes them again where its disk has room. `restart` is absent for a server that is
- * somebody else's. Needs `DiskSpace`.
+ * Logs that NATS refuses writes, and restarts a server of our own, which then accepts them if its disk has room.
+ * `restart` is absent for an external server. Needs `DiskSpace`.
  */
 export const watchRefusals = (restart: Effect.Effect<void> | undefined) =>
   Effect.gen(function* () {
@@ -154,7 +157,7 @@ export const watchRefusals = (restart: Effect.Effect<void> | undefined) =>
     yield* Effect.sleep(refusalLookMillis).pipe(Effect.andThen(look), Effect.forever, Effect.forkScoped)
   })
 
-/** Shows the check in `/readyz` and in the health record (docs/platform.md, 8.1). Reads go on while it fails. */
+/** Shows the check in `/readyz` and in the health record (docs/platform.md, 8.1). Reads continue while it fails. */
 export const layerDiskHealth = (folder: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

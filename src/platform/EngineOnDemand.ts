@@ -1,6 +1,6 @@
 /**
- * An engine that is built when it is first needed, for commands that mostly need none. Starting one takes time, and
- * only one can run at a time.
+ * Builds an engine when it is first needed, for commands that mostly need none. Starting one takes time, and only one
+ * can run at a time.
  */
 import { Context, Data, Effect, Fiber, Layer, type Scope } from "effect"
 import { Engine } from "../engine/Engine.ts"
@@ -13,13 +13,13 @@ export class EngineOnDemand extends Context.Service<
   EngineOnDemand,
   Effect.Effect<Engine["Service"], EngineNotStarted>
 >()("sluice/platform/EngineWhenNeeded") {
-  /** Gives the engine at hand. */
+  /** Gives the running engine. */
   static readonly layer: Layer.Layer<EngineOnDemand, never, Engine> = Layer.effect(
     EngineOnDemand,
     Effect.map(Engine, (engine) => Effect.succeed(engine))
   )
 
-  /** Builds the engine when somebody first asks. */
+  /** Builds the engine at the first request. */
   static readonly layerLazy = <E extends { readonly message: string }, R>(
     engine: Layer.Layer<Engine, E, R>
   ): Layer.Layer<EngineOnDemand, never, Exclude<R, Scope.Scope>> =>
@@ -33,7 +33,7 @@ export class EngineOnDemand extends Context.Service<
           Effect.tap((service) => service.ready),
           Effect.mapError((error) => new EngineNotStarted({ message: error.message }))
         )
-        // Built in the context of this layer alone: the caller may be inside a transaction, and the engine must not be.
+        // Built only in the context of this layer: the caller may be inside a transaction, and the engine must not be.
         const apart = Effect.callback<Engine["Service"], EngineNotStarted>((resume) => {
           const fiber = Effect.runForkWith(context)(start)
           fiber.addObserver(resume)

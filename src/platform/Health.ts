@@ -1,7 +1,8 @@
 /**
- * The parts of the platform that can be used now (docs/platform.md, 8.1). A probe waits for no other system: checks say what was found before, since probes
- * are open to anybody, must not become a load, and must not fail because the process is busy. Parts of the platform add checks of their own, which show in
- * `/readyz`. Needs `DatabaseWatch`.
+ * Reports the parts of the platform that can be used now (docs/platform.md, 8.1). A probe waits for no other system:
+ * checks report earlier findings, since probes need no authentication, must not become a load, and must not fail
+ * because the process is busy. Parts of the platform add checks of their own, which show in `/readyz`. Needs
+ * `DatabaseWatch`.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { DatabaseWatch } from "../postgres/DatabaseWatch.ts"
@@ -14,28 +15,28 @@ export interface HealthCheck {
 
 /** The finding of a check. */
 export interface Finding extends HealthCheck {
-  /** Whether the part can be used all the same where it is not in order; default: whether it is. */
+  /** Whether the part can be used although it is not in order; default: whether it is. */
   readonly usable?: boolean
 }
 
 export interface NamedCheck {
   readonly name: string
   /**
-   * Its part in readiness. Without a `gate` nothing can be served; each `service` serves something by itself, so readiness ends with the last of them;
-   * a `note` is only shown.
+   * Its part in readiness. Without a `gate` nothing can be served; each `service` serves something by itself, so
+   * readiness ends with the last of them; a `note` is only shown.
    */
   readonly part: "gate" | "service" | "note"
   readonly check: Effect.Effect<Finding>
 }
 
-/** Tells load balancers that the process is stopping. */
+/** Reports to load balancers that the process is stopping. */
 export const stopping: NamedCheck = {
   name: "stopping",
   part: "gate",
   check: Effect.succeed({ ok: false, detail: "The server is stopping" })
 }
 
-/** Whether something can be served: every gate is open, and one of the services is there. */
+/** Whether something can be served: every gate is open, and at least one service is there. */
 export const isReady = (
   found: ReadonlyArray<{ readonly part: NamedCheck["part"]; readonly finding: Finding }>
 ): boolean => {
@@ -46,7 +47,7 @@ export const isReady = (
   )
 }
 
-/** The words for PostgreSQL. Known keys work for the grace, so something can be served until it has ended. */
+/** Describes PostgreSQL. Known keys work for the grace, so something can be served until it has ended. */
 export const databaseFinding = (
   awaySinceMillis: number | undefined,
   graceMillis: number,

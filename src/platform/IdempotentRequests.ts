@@ -1,8 +1,8 @@
 /**
- * Requests with an `Idempotency-Key` (docs/platform.md, 3.2): it keeps the answer of the first request for a day and
- * gives it to every repeat. The random ids of the first request are stored before it acts, so that a repeat after an
- * unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a secret.
- * Needs `SqlClient` and `Sealing`.
+ * Handles requests with an `Idempotency-Key` (docs/platform.md, 3.2): it keeps the answer of the first request for a
+ * day and gives it to every repeat. The random ids of the first request are stored before it acts, so that a repeat
+ * after an unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a
+ * secret. Needs `SqlClient` and `Sealing`.
  */
 
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
@@ -12,7 +12,10 @@ import { superviseLoop } from "../common/superviseLoop.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
 import type { Owner } from "./model.ts"
 
-/** Seals texts under the keys of the deployment; `about` says what a text belongs to, and elsewhere it does not open. */
+/**
+ * Seals texts under the keys of the deployment; `about` names the object of a text, and with another name it does not
+ * open.
+ */
 export class Sealing extends Context.Service<
   Sealing,
   {
@@ -22,7 +25,7 @@ export class Sealing extends Context.Service<
   }
 >()("sluice/platform/Sealing") {}
 
-/** How long a key stands for its request and the answer is kept. */
+/** How long a key identifies its request and the answer is kept. */
 export const idempotencyMillis = 24 * 60 * 60 * 1000
 
 /** After this long a request without an outcome counts as dead; requests end after 10 s (`http/errors.ts`). */
@@ -45,7 +48,7 @@ export interface Once<Chosen, Answer, E, R> {
   /** Chooses the act's random ids, as JSON. */
   readonly choose: () => Chosen
   /**
-   * Acts, and answers JSON for the caller. The answer is kept after the act, and a crash may come in between. So acting
+   * Acts, and returns JSON for the caller. The answer is kept after the act, and a crash may come in between. So acting
    * again with the same `chosen` must change nothing, or an act within PostgreSQL calls `keep` in its own transaction.
    */
   readonly act: (chosen: Chosen, keep: Keep<Answer>) => Effect.Effect<Answer, E, R>
@@ -63,7 +66,9 @@ interface Row {
 export class IdempotentRequests extends Context.Service<
   IdempotentRequests,
   {
-    /** Acts, or answers what an earlier request with this key did; the same key of the other mode is another one. */
+    /**
+     * Acts, or returns the answer of an earlier request with this key; the same key of the other mode is another one.
+     */
     readonly once: <Chosen, Answer, E, R>(
       owner: Owner,
       request: IdempotentRequest | undefined,
@@ -83,7 +88,7 @@ export class IdempotentRequests extends Context.Service<
 
 /** Binds a sealed answer to its request: in another request's row it does not open. */
 export const aboutAnswer = ({ livemode, organizationId }: Owner, key: string): string =>
-  // A key has no line break. Live answers keep the name they had before there were modes.
+  // A key has no line break. Live answers keep their name from before there were modes.
   `idempotent answer\n${organizationId}\n${key}${livemode ? "" : "\ntest"}`
 
 const make = Effect.gen(function* () {
@@ -94,7 +99,7 @@ const make = Effect.gen(function* () {
     sql`organization_id = ${organizationId} and livemode = ${livemode} and key = ${key}`
 
   /**
-   * Takes the key for a first request, or for one whose earlier attempt had no outcome. Answers the row, and whether
+   * Takes the key for a first request, or for one whose earlier attempt had no outcome. Returns the row, and whether
    * this request may act.
    */
   const take = Effect.fnUntraced(function* (owner: Owner, request: IdempotentRequest, chosen: unknown) {

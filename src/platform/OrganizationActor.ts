@@ -1,6 +1,6 @@
 /**
- * The organization as an actor: its plans and limits are facts of the log, the columns in PostgreSQL their projection
- * (docs/architecture.md, "The way of a command"). Other actors of the organization read its state.
+ * Defines the organization as an actor: its plans and limits are facts of the log, the columns in PostgreSQL their
+ * projection (docs/architecture.md, "The way of a command"). Other actors of the organization read its state.
  */
 import { Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
@@ -21,13 +21,13 @@ export type OrganizationLimits = typeof OrganizationLimits.Type
 const plans = { plan: Schema.Literals(platformPlans), sendPlan: Schema.Literals(sendPlans) }
 
 const Command = Schema.Union([
-  /** Sets one or both plans. A plan that is left out stays. What an operator sets stands against the subscription. */
+  /** Sets one or both plans. An omitted plan stays. A plan set by an operator overrides the subscription. */
   Schema.TaggedStruct("SetPlans", {
     plan: Schema.optionalKey(plans.plan),
     sendPlan: Schema.optionalKey(plans.sendPlan),
     by: Schema.optionalKey(Schema.Literal("operator"))
   }),
-  /** Lets both plans follow the subscription again, or the free ones without one. */
+  /** Makes both plans follow the subscription again, or the free ones without one. */
   Schema.TaggedStruct("FollowSubscription", {}),
   Schema.TaggedStruct("SetLimits", { limits: OrganizationLimits })
 ])
@@ -39,7 +39,7 @@ const Fact = Schema.Union([
     by: Schema.optionalKey(Schema.Literal("operator"))
   }),
   Schema.TaggedStruct("LimitsSet", { limits: OrganizationLimits }),
-  /** The plans that are paid for, and those in force after that, which differ where an operator has set one. */
+  /** The paid plans, and those in force after that, which differ if an operator has set one. */
   Schema.TaggedStruct("PlansSubscribed", { subscribed: Schema.Struct(plans), ...plans }),
   Schema.TaggedStruct("SubscriptionFollowed", plans)
 ])
@@ -50,10 +50,10 @@ const State = Schema.Struct({
   plan: Schema.NullOr(plans.plan),
   sendPlan: Schema.NullOr(plans.sendPlan),
   limits: OrganizationLimits,
-  /** Whether an operator has set the plan, so that it stands whatever is paid for. */
+  /** Whether an operator has set the plan, so that it overrides the paid one. */
   isPlanSet: Schema.optionalKey(Schema.Boolean),
   isSendPlanSet: Schema.optionalKey(Schema.Boolean),
-  /** The plans that are paid for; left out for the free ones. */
+  /** The paid plans; omitted for the free ones. */
   subscribed: Schema.optionalKey(Schema.Struct(plans))
 })
 export type OrganizationState = typeof State.Type
@@ -61,8 +61,8 @@ export type OrganizationState = typeof State.Type
 const initial: OrganizationState = { plan: null, sendPlan: null, limits: { requestsPerMinute: null } }
 
 /**
- * Whether an operator has set a plan. States and facts of versions without billing do not say: there every plan but the free one, with which organizations begin, was
- * an operator's.
+ * Whether an operator has set a plan. States and facts of versions without billing do not say: there every plan but the
+ * free one, with which organizations begin, was an operator's.
  */
 const isSet = (isSet: boolean | undefined, plan: string | null, free: string): boolean =>
   isSet ?? (plan !== null && plan !== free)
@@ -86,7 +86,7 @@ const plansSet = (
   }
 }
 
-/** What a change of the paid plans makes of an organization, as a fact for it; undefined where nothing changes. */
+/** The fact for an organization after a change of its paid plans; undefined if nothing changes. */
 export const subscribing = (
   state: OrganizationState,
   subscribed: { readonly plan: PlatformPlan; readonly sendPlan: SendPlan }

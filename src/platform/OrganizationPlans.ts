@@ -20,7 +20,7 @@ export class OrganizationPlans extends Context.Service<
       organizationId: string,
       plans: { readonly plan?: PlatformPlan; readonly sendPlan?: SendPlan; readonly by?: "operator" }
     ) => Effect.Effect<OrganizationState, PlansUnavailable>
-    /** Ends what an operator has set: both plans are again those that are paid for. */
+    /** Ends an operator's setting: both plans are again the paid ones. */
     readonly followSubscription: (organizationId: string) => Effect.Effect<OrganizationState, PlansUnavailable>
     readonly setLimits: (
       organizationId: string,
@@ -28,7 +28,7 @@ export class OrganizationPlans extends Context.Service<
     ) => Effect.Effect<OrganizationState, PlansUnavailable>
   }
 >()("sluice/platform/OrganizationPlans") {
-  /** On an engine that may have to be started first. */
+  /** Uses an engine that may have to be started first. */
   static readonly layerWhenNeeded: Layer.Layer<OrganizationPlans, never, EngineOnDemand> = Layer.effect(
     OrganizationPlans,
     Effect.map(EngineOnDemand, (started) =>
@@ -43,7 +43,7 @@ export class OrganizationPlans extends Context.Service<
 
 const make = (started: Effect.Effect<Engine["Service"], PlansUnavailable>): OrganizationPlans["Service"] => {
   const refused = (error: AskError) =>
-    // A terminal error is a fault of this program: plans and limits are small and checked before.
+    // A terminal error is a fault of this program: plans and limits are small and were checked.
     isRetryable(error, { isIdempotent: true })
       ? Effect.fail(new PlansUnavailable({ message: error.message }))
       : Effect.die(error)

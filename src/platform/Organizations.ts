@@ -1,6 +1,6 @@
 /**
- * Organizations in PostgreSQL (docs/platform.md, 2.1). Needs `SqlClient` and `OrganizationPlans`. The admin API and the
- * command line use this one service.
+ * Stores organizations in PostgreSQL (docs/platform.md, 2.1). The admin API and the command line use this one service.
+ * Needs `SqlClient` and `OrganizationPlans`.
  */
 import { domainToUnicode } from "node:url"
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
@@ -18,7 +18,7 @@ export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound
   }
 }
 
-/** The organization that was to be deleted has another name. */
+/** The organization to delete has another name. */
 export class NameDiffers extends Data.TaggedError("NameDiffers")<{ readonly id: string }> {
   override get message(): string {
     return `The organization ${this.id} has another name.`
@@ -29,7 +29,7 @@ export class NameDiffers extends Data.TaggedError("NameDiffers")<{ readonly id: 
 export interface Deleted {
   readonly id: string
   readonly deletedAt: number
-  /** When the last of it was erased; null while something is left. */
+  /** When the last of its data was erased; null while something is left. */
   readonly erasedAt: number | null
 }
 
@@ -38,7 +38,7 @@ export interface NewOrganization {
   readonly email: string | null
   readonly plan: PlatformPlan
   readonly sendPlan: SendPlan
-  /** An effect is part of the transaction that makes the organization, and of no repeat. */
+  /** An effect is part of the transaction that creates the organization, and is not run for a repeat. */
   readonly risk: Risk | Effect.Effect<Risk, SqlError.SqlError>
 }
 
@@ -83,8 +83,9 @@ export class Organizations extends Context.Service<
   Organizations,
   {
     /**
-     * Makes an organization; a repeat with the same idempotency key answers the first one. `also` is part of the transaction that makes it. Not for
-     * requests that have a transaction open: the engine reads what it decides on from the same pool, and would wait for connections that they keep.
+     * Creates an organization; a repeat with the same idempotency key returns the first one. `also` is part of the
+     * transaction that creates it. Not for requests that have a transaction open: the engine reads its data from the
+     * same pool, and would wait for connections that they hold.
      */
     readonly create: (
       organization: NewOrganization,
@@ -101,21 +102,24 @@ export class Organizations extends Context.Service<
     }) => Effect.Effect<Page<Organization>, InvalidCursor | SqlError.SqlError>
     readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound | SqlError.SqlError>
     /**
-     * How many organizations with an address of this domain, in lower case and punycode, were made since an instant in Unix milliseconds. In a transaction, others that
-     * ask the same wait for its end, so that of organizations that are made at once each is counted by the next.
+     * Counts organizations with an address of this domain, in lower case and punycode, created since an instant in Unix
+     * milliseconds. In a transaction, other such calls wait for its end, so that of organizations created concurrently
+     * each is counted by the next.
      */
     readonly madeSince: (domain: string, since: number) => Effect.Effect<number, SqlError.SqlError>
     /**
-     * Marks an organization as deleted: from then on it is found by no other function here, and `isNew` is false in the answer to a repeat. With a `name` it must be the
-     * organization's.
+     * Marks an organization as deleted: from then on no other function here finds it, and `isNew` is false in the
+     * answer to a repeat. With a `name` it must be the organization's.
      */
     readonly markDeleted: (
       id: string,
       name: string | undefined
     ) => Effect.Effect<Deleted & { readonly isNew: boolean }, OrganizationNotFound | NameDiffers | SqlError.SqlError>
-    /** Forgets name and address of a deleted organization, of which nothing else is left, and answers when it was first done. */
+    /**
+     * Forgets name and address of a deleted organization without any other data, and returns when that was first done.
+     */
     readonly markErased: (id: string) => Effect.Effect<number, SqlError.SqlError>
-    /** Whether there is none at all: a first start. */
+    /** Whether there is no organization: a first start. */
     readonly isEmpty: Effect.Effect<boolean, SqlError.SqlError>
   }
 >()("sluice/platform/Organizations") {

@@ -1,7 +1,7 @@
 /**
- * The platform's request rate (docs/platform.md, 3.1). Each organization has one limiter over all its keys, in a lane
- * of the engine, which answers from memory and keeps the limiter for the whole window. The count outlives a change of plan,
- * because plan and limits are read from the organization's facts at each decision. The rate fails open: after
+ * Limits the platform's request rate (docs/platform.md, 3.1). Each organization has one limiter over all its keys, in a
+ * lane of the engine, which answers from memory and keeps the limiter for the whole window. The count outlives a change
+ * of plan, because plan and limits are read from the organization's facts at each decision. The rate fails open: after
  * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
 import { Context, Effect, Layer, Metric, Schema } from "effect"
@@ -14,8 +14,8 @@ import { OrganizationActor } from "./OrganizationActor.ts"
 import { type LaneTaken, makeTakeFromLimiter } from "./takeFromLimiter.ts"
 
 /**
- * What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet; the least limit is for what people
- * do in the console.
+ * The request to the lane. The plan is that of the organization's row, and counts while the log has none yet; the least
+ * limit is for people's work in the console.
  */
 const TakeRequest = Schema.Struct({
   cost: Limiter.Cost,
@@ -24,10 +24,10 @@ const TakeRequest = Schema.Struct({
 })
 export type TakeRequest = typeof TakeRequest.Type
 
-/** The key of the limiter of an organization's console: who looks at it takes nothing from its programs. */
+/** The key of the limiter of an organization's console: its use takes nothing from the organization's programs. */
 const consoleKey = "console"
 
-/** Requests a minute that a console has in any case. */
+/** Requests a minute that every console has. */
 export const consoleRequestsPerMinute = 600
 
 /** One limiter an organization, and one for its console. */
@@ -55,8 +55,8 @@ export class RequestRate extends Context.Service<
   RequestRate,
   {
     /**
-     * Counts a request of the key's organization. Answers the decision, nearly always at once, or an Effect that waits
-     * for the owner. Undefined means that the limiter could not be reached and the request passes.
+     * Counts a request of the key's organization. Returns the decision, nearly always immediately, or an Effect that
+     * waits for the owner. Undefined means that the limiter could not be reached and the request passes.
      */
     readonly take: (principal: Principal) => LaneTaken
   }

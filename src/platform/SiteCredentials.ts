@@ -1,6 +1,7 @@
 /**
- * Credentials of other product sites (docs/platform.md, 2.8): each speaks for one organization, is made at random, shown once and stored as SHA-256
- * only. A site asks far less often than a client, so each use is looked up in the database. Needs `SqlClient`, `Organizations` and `PageCursors`.
+ * Stores credentials of other product sites (docs/platform.md, 2.8): each acts for one organization, is made at random,
+ * shown once and stored as SHA-256 only. A site asks far less often than a client, so each use is looked up in the
+ * database. Needs `SqlClient`, `Organizations` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -9,18 +10,18 @@ import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
 
-/** Look-ups in the database at once; more wait. */
+/** Concurrent look-ups in the database; more wait. */
 const maximumLookups = 16
 /** How long a look-up may take, including its wait for a place. */
 const lookupTimeoutMillis = 5_000
-/** How many look-ups may wait. Beyond that the credential counts as one that cannot be checked now. */
+/** Look-ups that may wait. Beyond that the credential cannot be checked now. */
 const maximumWaiting = 256
 /** Characters of a credential that are stored to tell credentials apart: `site_` and four more. */
 const shownPrefixLength = 9
 
 const credentialPattern = /^site_[A-Za-z0-9]{22,128}$/
 
-/** A credential as it is listed: everything but its text, of which only a digest is stored. */
+/** A listed credential: everything but its text, of which only a digest is stored. */
 export const SiteCredential = Schema.Struct({
   id: Schema.String.annotate({ description: "sic_…" }),
   organizationId: Schema.String,
@@ -31,7 +32,7 @@ export const SiteCredential = Schema.Struct({
 }).annotate({ identifier: "SiteCredential" })
 export type SiteCredential = typeof SiteCredential.Type
 
-/** For whom a site speaks. */
+/** The organization for which a site acts. */
 export interface Site {
   readonly credentialId: string
   readonly organizationId: string
@@ -69,7 +70,10 @@ const fromRow = (row: Row): SiteCredential => ({
 export class SiteCredentials extends Context.Service<
   SiteCredentials,
   {
-    /** Makes a credential. `credential` is its text, which is never shown again; null when this repeats an earlier request. */
+    /**
+     * Creates a credential. `credential` is its text, which is never shown again; null when this repeats an earlier
+     * request.
+     */
     readonly create: (
       organizationId: string,
       name: string | null,
@@ -86,7 +90,7 @@ export class SiteCredentials extends Context.Service<
     }) => Effect.Effect<Page<SiteCredential>, OrganizationNotFound | InvalidCursor | SqlError.SqlError>
     /** Ends a credential for good, from the next request on. Revoking a revoked one changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<SiteCredential, SiteCredentialNotFound | SqlError.SqlError>
-    /** For whom the bearer of this text speaks; null for nobody. */
+    /** The organization for which the bearer of this text acts; null if there is none. */
     readonly verify: (credential: string) => Effect.Effect<Site | null, SiteUncheckable>
   }
 >()("sluice/platform/SiteCredentials") {
@@ -96,7 +100,7 @@ export class SiteCredentials extends Context.Service<
   )
 }
 
-/** Makes the check of a credential's text, with a bound on the look-ups that anybody can cause. */
+/** Makes the check of a credential's text, with a bound on unauthenticated look-ups. */
 const makeVerify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const lookups = yield* Semaphore.make(maximumLookups)
   let waiting = 0

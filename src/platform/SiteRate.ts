@@ -1,6 +1,7 @@
 /**
- * How many requests a site credential may make a minute (docs/platform.md, 2.8): a limiter for each in a lane of the engine, beside the rates of keys, so that a site uses up nobody's share. It fails
- * open like them. Without a layer nothing is limited: an embedded server has no engine. The layer needs `Engine`.
+ * Limits the requests of a site credential per minute (docs/platform.md, 2.8): a limiter for each in a lane of the
+ * engine, beside the rates of keys, so that a site takes no other caller's share. It fails open like them. Without a
+ * layer nothing is limited: an embedded server has no engine. The layer needs `Engine`.
  */
 import { Context, Effect, Layer, Metric } from "effect"
 import { Engine } from "../engine/Engine.ts"

@@ -1,21 +1,24 @@
 /**
- * What a process remembers of API keys (docs/platform.md, 2.3): whose a digest is, which digests are nobody's, and when
- * keys were last used. Bounded and synchronous: the time is an argument. Needs no service; `Authentication` fills it and
- * tells it what PostgreSQL announces.
+ * Caches a process's knowledge of API keys (docs/platform.md, 2.3): the principals of digests, unknown digests, and the
+ * last uses of keys. Bounded and synchronous: the time is an argument. Needs no service; `Authentication` fills it and
+ * passes on PostgreSQL's announcements.
  */
 import { BoundedMap } from "../common/BoundedMap.ts"
 import { isTrusted } from "./keyTrust.ts"
 import type { Principal } from "./model.ts"
 
-/** Most entries of known keys, and likewise of unknown ones. The oldest entry gives way. */
+/** Most entries of known keys, and likewise of unknown ones. The oldest entry is dropped for a new one. */
 const maximumEntries = 20_000
 /** Precision of a key's last use. */
 const touchPrecisionMillis = 60_000
 
 interface Entry {
-  /** Null for a text that is no active key. */
+  /** Null for a text that is not an active key. */
   readonly principal: Principal | null
-  /** When it was looked up, or when it was last known to be true where announcements may have been missed since. */
+  /**
+   * The time of the look-up, or the last time at which it was known to be true if announcements may have been missed
+   * since.
+   */
   trueAtMillis: number
   /** False once announcements may have been missed, until it is looked up again. */
   isCurrent: boolean
@@ -23,7 +26,7 @@ interface Entry {
 }
 
 export interface Ears {
-  /** Whether announcements are heard now. */
+  /** Whether announcements arrive now. */
   readonly isConnected: () => boolean
   /** Whether PostgreSQL does not answer. */
   readonly isAway: () => boolean
@@ -37,7 +40,8 @@ export class WarmKeys {
   private readonly unknown = new BoundedMap<string, Entry>(maximumEntries)
   private readonly uses = new Map<string, number>()
   /**
-   * Whether announcements may have been missed. It ends not when the channel is back, but once the entries are doubted.
+   * Whether announcements may have been missed. It does not end when the channel is back, but once the entries are
+   * doubted.
    */
   private isDeaf = true
   /** When announcements were last lost. Entries loaded before were correct until then. */
@@ -53,7 +57,10 @@ export class WarmKeys {
     return this.heard
   }
 
-  /** The principal of a digest; null when it is no active key's, undefined when it must be looked up. Counts as a use. */
+  /**
+   * The principal of a digest; null if it belongs to no active key, undefined when it must be looked up. Counts as a
+   * use.
+   */
   principalOf(digest: string, nowMillis: number): Principal | null | undefined {
     const entry = this.known.get(digest) ?? this.unknown.get(digest)
     if (entry === undefined) return undefined
@@ -76,7 +83,7 @@ export class WarmKeys {
     return principal
   }
 
-  /** Remembers what a look-up found; null when the digest is no active key's. */
+  /** Remembers the result of a look-up; null when the digest belongs to no active key. */
   remember(digest: string, principal: Principal | null, nowMillis: number): void {
     // The key may have been in the other map before.
     this.known.delete(digest)
@@ -85,7 +92,7 @@ export class WarmKeys {
     map.set(digest, { principal, trueAtMillis: nowMillis, isCurrent: true, touchedAtMillis: 0 })
   }
 
-  /** A key has changed. */
+  /** Forgets a key that has changed. */
   forget(digest: string): void {
     this.heard++
     this.known.delete(digest)
@@ -93,13 +100,13 @@ export class WarmKeys {
   }
 
   /**
-   * Announcements are heard again, and some may have been missed. Known keys are looked up again; what was known of them stays for a PostgreSQL that goes
-   * away before that.
+   * Doubts all entries: announcements arrive again, and some may have been missed. Known keys are looked up again;
+   * their entries stay in case PostgreSQL goes away before that.
    */
   doubtAll(): void {
     for (const entry of this.known.values()) {
       if (!entry.isCurrent) continue
-      // Without a loss of the channel nobody knows since when announcements have been missed.
+      // Without a noticed loss of the channel it is unknown since when announcements have been missed.
       if (this.isDeaf) entry.trueAtMillis = this.trueAtOf(entry)
       entry.isCurrent = false
     }
@@ -108,7 +115,7 @@ export class WarmKeys {
     this.heard++
   }
 
-  /** Announcements are no longer heard. */
+  /** Notes that announcements no longer arrive. */
   goDeaf(nowMillis: number): void {
     if (this.isDeaf) return
     this.isDeaf = true

@@ -1,5 +1,5 @@
 /**
- * Access by API key as the API's description sees it: who is asking, and the middleware each product puts before its
+ * Describes access by API key for the API: the caller's principal, and the middleware of each product before its
  * endpoints. Definitions only, so that the typed client can share them; `layerAccess.ts` implements them.
  */
 import { Context } from "effect"
@@ -62,7 +62,9 @@ export class TelcoAccess extends HttpApiMiddleware.Service<TelcoAccess, { provid
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}
 
-/** Access to talk: a key with the service `talk` and the required scope, errors as sentences (docs/platform.md, 10.1). */
+/**
+ * Access to talk: a key with the service `talk` and the required scope, errors as sentences (docs/platform.md, 10.1).
+ */
 export class TalkAccess extends HttpApiMiddleware.Service<TalkAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/TalkAccess",
   {
@@ -116,7 +118,10 @@ export class BillingAccess extends HttpApiMiddleware.Service<BillingAccess, { pr
   }
 ) {}
 
-/** Access to an organization's own keys: by scope, whatever the key's services (docs/platform.md, 2.10). Errors in the generic envelope. */
+/**
+ * Access to an organization's own keys: by scope, whatever the key's services (docs/platform.md, 2.10). Errors in the
+ * generic envelope.
+ */
 export class KeysAccess extends HttpApiMiddleware.Service<KeysAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/KeysAccess",
   {
@@ -132,8 +137,8 @@ export class KeysAccess extends HttpApiMiddleware.Service<KeysAccess, { provides
 ) {}
 
 /**
- * Access to sending: a key with the service `send` (docs/platform.md, 2.5). Errors as in the directory, in send's shape. It counts against the
- * platform's request rate, so the endpoints that take email have an access of their own.
+ * Access to sending: a key with the service `send` (docs/platform.md, 2.5). Errors as in the directory, in send's
+ * shape. It counts against the platform's request rate, so the endpoints that accept email have an access of their own.
  */
 export class SendAccess extends HttpApiMiddleware.Service<SendAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/SendAccess",

@@ -1,4 +1,4 @@
-/** The event of a request, which is answered once its event is stored in the log. */
+/** Waits until the event of a request is stored in the log; only then is the request answered. */
 import { Data, Effect } from "effect"
 import {
   type AskError,
@@ -16,8 +16,8 @@ export class EventNotStored extends Data.TaggedError("EventNotStored")<{
   readonly cause: RetryableError | OutcomeUnknown | PartitionStopped
 }> {
   /**
-   * When to try again, in milliseconds: `defaultMillis` where the cause does not say, undefined where only an operator
-   * can help.
+   * When to try again, in milliseconds: `defaultMillis` if the cause does not say, undefined if only an operator can
+   * help.
    */
   retryAfterMillis(defaultMillis: number): number | undefined {
     if (this.cause._tag === "PartitionStopped") return undefined

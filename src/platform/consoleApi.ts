@@ -1,6 +1,6 @@
 /**
- * The console's sessions as an HttpApi group (docs/platform.md, 12.1): paths, bodies, answers and errors. Definitions only; `consoleHttp.ts` implements them and the
- * typed client shares them.
+ * Defines the console's sessions as an HttpApi group (docs/platform.md, 12.1): paths, bodies, answers and errors.
+ * Definitions only; `consoleHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -16,7 +16,7 @@ import { platformPlans, scopes, sendPlans, services } from "./model.ts"
 
 const Cookie = { "set-cookie": Schema.optional(Schema.String) }
 
-/** Who is signed in. */
+/** The signed-in session. */
 export const ConsoleSession = Schema.Struct({
   organization: Schema.Struct({
     id: Schema.String,

@@ -1,9 +1,10 @@
 /**
- * The cookie of a console's session (docs/platform.md, 12.1): how a request shows it, and how it is set. It counts only together with a header of our own, which
- * no page of another site can send, so that a browser cannot be led to act for who is signed in. Pure.
+ * Reads and writes the cookie of a console's session (docs/platform.md, 12.1). It counts only together with a header of
+ * our own, which no page of another site can send, so that another site cannot make a browser act for the signed-in
+ * user. Pure.
  */
 
-/** What the text of a session begins with. */
+/** The prefix of a session's text. */
 export const sessionPrefix = "cs_"
 
 /** The header that a request with the cookie must have; any value. */
@@ -21,7 +22,7 @@ const cookieOf = (header: string | undefined, name: string): string | undefined 
   return undefined
 }
 
-/** The session's text in a request's cookie; undefined without one, or where the header is missing. */
+/** The session's text in a request's cookie; undefined without one, or if the header is missing. */
 export const givenSession = (
   headers: Readonly<Record<string, string | undefined>>,
   name = sessionCookie
@@ -32,7 +33,8 @@ export const givenSession = (
 }
 
 /**
- * The value of `Set-Cookie`: out of reach of scripts, sent to this site alone, and over https only where the page came so. `seconds` is 0 to end it.
+ * The value of `Set-Cookie`: hidden from scripts, sent to this site only, and over https only if the page came by
+ * https. `seconds` is 0 to end it.
  */
 export const cookieText = (
   name: string,

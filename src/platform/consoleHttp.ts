@@ -1,4 +1,7 @@
-/** Handlers of the console's sessions (docs/platform.md, 12.1). Needs `ConsoleSessions` and `Organizations`; the access middleware gives the principal. */
+/**
+ * Handles the console's sessions (docs/platform.md, 12.1). Needs `ConsoleSessions` and `Organizations`; the access
+ * middleware gives the principal.
+ */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"
@@ -31,7 +34,7 @@ const shown = (
   organization: { id, name, plan, sendPlan },
   keyId,
   mode,
-  // A principal's are those of its row.
+  // The principal's services come from its row.
   services: [...services] as ReadonlyArray<Service>,
   scopes: [...scopes] as ReadonlyArray<Scope>,
   expiresAt: expiresAtMillis

@@ -1,4 +1,4 @@
-/** Whom the platform writes to about an organization (docs/platform.md, 2.1). Needs `SqlClient`. */
+/** Finds the contact of an organization to whom the platform writes (docs/platform.md, 2.1). Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 

@@ -1,6 +1,6 @@
 /**
- * The organization `demo` of a first start (docs/platform.md, 2.7): plan `team`, send plan `enterprise`, one key for
- * all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
+ * Creates the organization `demo` of a first start (docs/platform.md, 2.7): plan `team`, send plan `enterprise`, one
+ * key for all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
  */
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,14 +9,14 @@ import { services } from "./model.ts"
 import { Organizations } from "./Organizations.ts"
 
 /**
- * Makes the demo organization where there is none at all, and says whether it did. `show` gets the key's text, which is
- * never shown again, before the organization is stored. A process that is killed in between has shown a key that does
- * not exist, and the next start makes another one.
+ * Creates the demo organization if there is no organization, and says whether it did. `show` gets the key's text, which
+ * is never shown again, before the organization is stored. A process that is killed in between has shown a key that
+ * does not exist, and the next start makes another one.
  */
 export const ensureDemo = Effect.fnUntraced(function* <E, R>(
   value: Redacted.Redacted<string> | undefined,
   show: (key: Redacted.Redacted<string>) => Effect.Effect<void, E, R>,
-  /** What else the organization is to have; part of the transaction that makes it. */
+  /** Further parts of the organization, in the transaction that creates it. */
   also: (organizationId: string) => Effect.Effect<void, E, R> = () => Effect.void
 ) {
   const sql = yield* SqlClient.SqlClient
@@ -49,7 +49,7 @@ export const ensureDemo = Effect.fnUntraced(function* <E, R>(
   return yield* sql.withTransaction(ensure)
 })
 
-/** The id of the organization that a first start made; undefined where there is none. */
+/** The id of the organization that a first start created; undefined if there is none. */
 export const findDemo = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ readonly id: string }>`

@@ -1,6 +1,6 @@
 /**
- * An organization's own keys as an HttpApi group (docs/platform.md, 2.10): paths, bodies, answers and errors. Definitions only; `keysHttp.ts` implements them and the typed client
- * shares them.
+ * Defines an organization's own keys as an HttpApi group (docs/platform.md, 2.10): paths, bodies, answers and errors.
+ * Definitions only; `keysHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -17,7 +17,7 @@ import {
 import { KeysAccess, RequiredScopes } from "./access.ts"
 import { ApiKey, scopes, services } from "./model.ts"
 
-/** How long a rotated key goes on beside its successor, in seconds. */
+/** How long a rotated key works beside its successor, in seconds. */
 export const defaultOverlapSeconds = 86_400
 const maximumOverlapSeconds = 604_800
 

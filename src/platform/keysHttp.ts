@@ -1,6 +1,7 @@
 /**
- * Handlers of an organization's own keys (docs/platform.md, 2.10). No key makes, rotates or revokes one that may do more than it may itself. Needs `ApiKeys`, `IdempotentRequests` and `SqlClient`; the
- * access middleware gives the principal.
+ * Handles an organization's own keys (docs/platform.md, 2.10). A key cannot create, rotate or revoke one with more
+ * rights than its own. Needs `ApiKeys`, `IdempotentRequests` and `SqlClient`; the access middleware gives the
+ * principal.
  */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
@@ -29,7 +30,7 @@ const requestTimeoutMillis = 10_000
 
 type Rights = Pick<NewApiKey, "services" | "scopes">
 
-/** What of the rights a principal lacks, in words; undefined where it has all. */
+/** The rights that a principal lacks, in words; undefined if it has all. */
 export const lackOf = (principal: Principal, { scopes, services }: Rights): string | undefined => {
   const service = services.find((one) => !principal.services.has(one))
   if (service !== undefined) return `the service ${service}`
@@ -37,7 +38,7 @@ export const lackOf = (principal: Principal, { scopes, services }: Rights): stri
   return scope === undefined ? undefined : `the scope ${scope}`
 }
 
-/** Refuses a key with rights that the one who asks lacks: it neither makes nor ends such a one. */
+/** Refuses a key with rights that the caller lacks: the caller may neither create nor end such a key. */
 const allowed = (principal: Principal, rights: Rights): Effect.Effect<void, EnvelopeForbidden> => {
   const lack = lackOf(principal, rights)
   return lack === undefined
@@ -45,9 +46,9 @@ const allowed = (principal: Principal, rights: Rights): Effect.Effect<void, Enve
     : EnvelopeForbidden.of(`A key cannot give or take what it does not have itself: this one lacks ${lack}.`)
 }
 
-/** The end of a new key, in Unix milliseconds: at most that of the key that makes it; null for none. */
+/** The end of a new key, in Unix milliseconds: at most that of the key that creates it; null for none. */
 const endOf = (principal: Principal, wanted: number | null | undefined, now: number) => {
-  // What is made in the console outlives the session.
+  // Keys created in the console outlive the session.
   const latest = principal.session === undefined ? principal.expiresAtMillis : principal.session.keyEndsAtMillis
   if (wanted === undefined) return Effect.succeed(latest)
   if (wanted !== null && wanted <= now)
@@ -59,10 +60,10 @@ const endOf = (principal: Principal, wanted: number | null | undefined, now: num
 
 type Created = ApiKey & { readonly key: string }
 
-/** Answers what is away, and a timeout, with 503. */
+/** Answers absent systems, and a timeout, with 503. */
 const available = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, SqlError.SqlError> | EnvelopeUnavailable> => {
-    // What is not the database's is among the others.
+    // Errors that are not the database's are among the others.
     if (!SqlError.isSqlError(error)) return Effect.fail(error as Exclude<E, SqlError.SqlError>)
     const away = EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat")
     return databaseFailed(error, Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(away)))
@@ -79,7 +80,7 @@ const available = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 type Refused = EnvelopeForbidden | EnvelopeInvalidRequest | EnvelopeStateConflict | ApiKeyNotFound
 
-/** Makes keys. Each is in one transaction with what belongs to it. */
+/** Makes the functions that create keys. Each does so in one transaction with its records. */
 const makeMaking = Effect.gen(function* () {
   const apiKeys = yield* ApiKeys
   const requests = yield* IdempotentRequests
@@ -87,13 +88,14 @@ const makeMaking = Effect.gen(function* () {
 
   const made = ({ organizationId }: Principal, key: NewApiKey) =>
     apiKeys.create(organizationId, key).pipe(
-      // Without an idempotency key of the table's own every creation shows its text, and the key that asks belongs to its organization.
+      // Without an idempotency key in the table every creation shows its text, and the calling key belongs to its
+      // organization.
       Effect.map(({ apiKey, key: text }): Created => ({ ...apiKey, key: text! })),
       Effect.catchTags({ OrganizationNotFound: Effect.die, IdempotencyConflict: Effect.die })
     )
 
   return {
-    /** Makes a key once, and keeps its answer in the same transaction: the text itself stands nowhere else. */
+    /** Creates a key once, and keeps its answer in the same transaction: the text itself is stored nowhere else. */
     once: (
       principal: Principal,
       idempotencyKey: string | undefined,
@@ -153,7 +155,7 @@ export const layerKeys = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const apiKeys = yield* ApiKeys
     const { create, once, rotate } = yield* makeMaking
-    /** Does something with a key of the organization's, where it may do nothing that the one who asks may not. */
+    /** Acts on a key of the organization, within the rights of the caller. */
     const within = <A, E, R>(id: string, act: (principal: Principal) => Effect.Effect<A, E, R>) =>
       Effect.gen(function* () {
         const principal = yield* CurrentPrincipal
@@ -174,7 +176,7 @@ export const layerKeys = HttpApiBuilder.group(
               allowed(principal, payload),
               once(principal, headers["idempotency-key"], { operation: "key", ...payload }, create(principal, payload))
             )
-          // None is looked for.
+          // No key is looked up.
         ).pipe(available, Effect.catchTag("ApiKeyNotFound", Effect.die)),
       rotate: ({ headers, params: { id }, payload: { overlapSeconds = defaultOverlapSeconds } }) =>
         within(id, (principal) =>

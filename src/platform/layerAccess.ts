@@ -84,10 +84,10 @@ export const givenKey = (
   return givenSession(headers) ?? null
 }
 
-/** A session's text is no key: it counts in its cookie alone. */
+/** A session's text is not a key: it counts only in its cookie. */
 const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : text)
 
-/** How long a key may be looked up. What is asked for with it has its own time after that. */
+/** How long a key may be looked up. The request itself has its own time after that. */
 const verifyTimeoutMillis = 5_000
 
 const tooManyMessage = "More requests come than the platform gets through; nothing was done, so repeat it later"
@@ -157,7 +157,7 @@ const queryKeyNames = ["apiKey"]
 type RequestFiber = Fiber.Fiber<unknown, unknown>
 
 interface AccessOptions<Refusal> {
-  /** The service that the key must have; none where scopes alone decide. */
+  /** The service that the key must have; none if only scopes decide. */
   readonly service?: Service
   /** Whether `?apiKey=` is one of the forms. */
   readonly queryKey?: boolean
@@ -166,15 +166,15 @@ interface AccessOptions<Refusal> {
   readonly fieldsOf?: (decision: Decision) => Record<string, string> | undefined
 }
 
-/** What access asks: whose a key is, and what counts its requests. */
+/** The services that access uses: the principals of keys, and the counters of their requests. */
 export interface AccessServices {
   readonly authentication: Authentication["Service"]
   readonly requestRate: RequestRate["Service"]
-  /** Where calls are told of; nowhere without it. */
+  /** Receives the admitted calls; without it they are not counted. */
   readonly calls?: CallCountsShape
 }
 
-/** Why an endpoint refuses a principal; undefined when it does not. */
+/** The reason why an endpoint refuses a principal; undefined when it does not. */
 type RefusalOf<Refusal> = (principal: Principal) => Refusal | undefined
 
 /** Makes the check of service and scope of each endpoint. */
@@ -192,15 +192,14 @@ const makeCheck =
     }
   }
 
-/** What counts the requests to each endpoint, and tells of those that it lets through. */
+/** Makes the counter of the requests to each endpoint, which also reports the admitted calls. */
 const makeTake =
   <Refusal>({ calls, requestRate }: AccessServices, { service }: AccessOptions<Refusal>) =>
   (endpoint: HttpApiEndpoint.Top): ((principal: Principal) => RateResult<Decision>) => {
     if (calls === undefined || isCountedByFacts(endpoint)) return requestRate.take
     const product = service ?? "platform"
     const tell = (principal: Principal, decision: Decision | undefined): void => {
-      // What could not be counted against the limit is a call all the same.
-      // What people look at in the console is no usage.
+      // A request that the limiter could not count is still a call. Reading in the console is not usage.
       if (principal.session !== undefined) return
       if (decision === undefined || decision.allowed) calls.count(principal.organizationId, product)
     }
@@ -212,7 +211,7 @@ const makeTake =
     }
   }
 
-/** What the fast lane takes of an access: the principal where nothing is to be refused or looked up. */
+/** Makes the fast lane's view of an access: the principal if nothing must be refused or looked up. */
 const makeMark = <Refusal>(
   { authentication }: AccessServices,
   takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>,
@@ -234,7 +233,7 @@ const makeMark = <Refusal>(
     fieldsOf
   })
 
-/** The bound of bodies where an endpoint has one of its own. */
+/** The bound of bodies if an endpoint has its own. */
 const lesser = (fiber: RequestFiber, maximumBytes: number): ByteSize.ByteSize => {
   const ofServer = fiber.getRef(HttpIncomingMessage.MaxBodySize)
   const own = ByteSize.bytes(maximumBytes)
@@ -285,7 +284,10 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
         : proceed(fiber, principal, taken)
-    /** Every authenticated request counts, even one that is refused for its service or answered 400 later; one that has waited too long does not. */
+    /**
+     * Counts every authenticated request, even one that is refused for its service or answered 400 later; one that has
+     * waited too long is not counted.
+     */
     const admit = (fiber: RequestFiber, principal: Principal | null): Admitted => {
       if (principal === null) return Effect.fail(refusals.unauthorized)
       const now = Number(fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
@@ -304,7 +306,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
     ): Admitted => (outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted))
     return Effect.withFiber((fiber): Admitted => {
       const { begun } = Context.getUnsafe(fiber.context, RequestState)
-      // The lane took both from the mark below.
+      // The fast lane took both from the mark below.
       if (begun !== undefined) return resume(fiber, begun as FastLaneProgress<Principal, Decision>)
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
@@ -372,7 +374,7 @@ export const layerKeysAccess: Layer.Layer<KeysAccess, never, Authentication | Re
   Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
 )
 
-/** Sending's access, for all of its endpoints but those that take email. */
+/** Sending's access, for all of its endpoints except those that accept email. */
 export const layerSendAccess: Layer.Layer<SendAccess, never, Authentication | RequestRate> = Layer.effect(
   SendAccess,
   Effect.map(services, (given) => makeAccess(given, { service: "send", refusals: nestedRefusals }))

@@ -1,5 +1,6 @@
 /**
- * Implements access by site credential: finds it in the request, looks up for whom it speaks and counts the request. Needs `SiteCredentials`.
+ * Implements access by site credential: finds it in the request, looks up its organization and counts the request.
+ * Needs `SiteCredentials`.
  */
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -59,7 +60,7 @@ export const makeSiteAccess =
       return yield* Effect.provideService(httpEffect, CurrentSite, site)
     })
 
-/** What an access by site credential asks. */
+/** The services that an access by site credential uses. */
 export const siteServices = Effect.gen(function* () {
   return { sites: yield* SiteCredentials, rate: yield* SiteRate }
 })

@@ -1,4 +1,4 @@
-/** Tables of organizations, API keys and recorded admin acts, and the database's own secrets. */
+/** Creates the tables of organizations, API keys and recorded admin acts, and the database's own secrets. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -54,15 +54,18 @@ export const createPlatformTables = Effect.gen(function* () {
 })
 
 /**
- * What is left of a deleted organization: its id, without name and address once the rest was erased. It tells those that come late, and a repeat of the
- * deletion, that it was here.
+ * The remains of a deleted organization: its id, without name and address once the rest was erased. They show late
+ * callers, and a repeat of the deletion, that it was here.
  */
 export const addDeletionOfOrganizations = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`alter table organizations add column deleted_at timestamptz, add column erased_at timestamptz`
 )
 
-/** The custom request rate, a projection of the organization's facts: a number, `unlimited`, or null for the plan's own. */
+/**
+ * The custom request rate, a projection of the organization's facts: a number, `unlimited`, or null for the plan's
+ * own.
+ */
 export const addRequestRate = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`alter table organizations add column requests_per_minute text`
@@ -88,7 +91,10 @@ export const createSiteCredentials = Effect.gen(function* () {
   yield* sql`create index site_credentials_of_organization on site_credentials (organization_id, created_at desc, id desc)`
 })
 
-/** Sessions of the console, which are short-lived keys that speak for another one, and links that open one once (docs/platform.md, 12.1). Both are stored as digests only. */
+/**
+ * Sessions of the console, which are short-lived keys that act for another one, and links that open one once
+ * (docs/platform.md, 12.1). Both are stored as digests only.
+ */
 export const createConsoleTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

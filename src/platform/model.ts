@@ -1,6 +1,6 @@
 /**
- * Organizations and API keys (docs/platform.md, 2): their fields, plans, services and scopes, and the pure rules on
- * them. An organization owns everything; a key gives access to some services and scopes of one.
+ * Defines organizations and API keys (docs/platform.md, 2): their fields, plans, services and scopes, and the pure
+ * rules on them. An organization owns everything; a key gives access to some services and scopes of one.
  */
 
 import { Schema } from "effect"
@@ -60,7 +60,7 @@ export const Organization = Schema.Struct({
 }).annotate({ identifier: "Organization" })
 export type Organization = typeof Organization.Type
 
-/** A key as it is listed: everything but the key itself, of which only a digest is stored. */
+/** A listed key: everything but the key itself, of which only a digest is stored. */
 export const ApiKey = Schema.Struct({
   id: Schema.String.annotate({ description: "key_…" }),
   organizationId: Schema.String,
@@ -76,7 +76,7 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** Who is asking: the verified key of a request and what it may do. */
+/** The verified key of a request, with its rights. */
 export interface Principal {
   readonly keyId: string
   readonly organizationId: string
@@ -87,19 +87,19 @@ export interface Principal {
   readonly scopes: ReadonlySet<string>
   /** Milliseconds since the epoch after which the key is refused; null for never. */
   readonly expiresAtMillis: number | null
-  /** Of a console's session alone (docs/platform.md, 12.1), which speaks for the key that signed in. */
+  /** Only for a console's session (docs/platform.md, 12.1), which acts for the key that signed in. */
   readonly session?: {
     readonly id: string
-    /** When the key that signed in ends by itself; null for never. What the session makes may live as long. */
+    /** When the key that signed in ends by itself; null for never. Keys created in the session may live as long. */
     readonly keyEndsAtMillis: number | null
   }
 }
 
-/** Whose something is, and of which mode: a key of the other mode knows nothing of it. */
+/** The owner of a thing, and its mode: keys of the other mode do not see it. */
 export interface Owner {
   readonly organizationId: string
   readonly livemode: boolean
 }
 
-/** What a key makes, sees and changes is of its own mode. */
+/** The owner of everything that a key creates, sees and changes: its organization, in its own mode. */
 export const ownerOf = ({ mode, organizationId }: Principal): Owner => ({ organizationId, livemode: mode === "live" })

@@ -1,6 +1,6 @@
 /**
  * Writes an organization's plans and limits, which are facts of the log, to its row, as part of the SQL reactor's
- * batch; nodes are told in the same transaction. Needs `SqlClient` and `Notifications`.
+ * batch; nodes are notified in the same transaction. Needs `SqlClient` and `Notifications`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,24 +1,25 @@
 /**
- * Whether a NATS store refuses what is written although it answers: its disk was full, or failed. nats-server does not take such a stream up again before it is
- * restarted, so room alone does not mend it. Pure: the time is an argument. Needs nothing.
+ * Tracks NATS stores that refuse writes although they answer: their disk was full, or failed. nats-server does not
+ * reopen such a stream before it is restarted, so room alone does not repair it. Pure: the time is an argument. Needs
+ * nothing.
  */
 import type { PublishAnswer } from "../engine/ports/Journal.ts"
 
-/** How long a store must have refused before it counts: an answer may be one of a server that stops. */
+/** How long a store must have refused before it counts: a single answer may be one of a server that stops. */
 export const countsAfterMillis = 5_000
 
-/** The number of the server's failures to store, which ends its text, and the words that its storage has. */
+/** The number of the server's failures to store, at the end of its text, and the words of its storage. */
 const storageFailure = /, 10077\)$|write error|no space left|input\/output error|read-only file system/i
 
-/** The server's words where it has refused to store; undefined for every other answer. */
+/** The server's text if it has refused to store; undefined for every other answer. */
 export const refusedToStore = (answer: PublishAnswer): string | undefined =>
   answer._tag === "Refused" && storageFailure.test(answer.message) ? answer.message : undefined
 
-/** The stores that refuse, since when, and what they said last. */
+/** The refusing stores, with the beginning and the last text. */
 export class RefusedWrites {
   private readonly stores = new Map<string, { readonly sinceMillis: number; message: string }>()
 
-  /** Notes an answer. Only a stored frame shows that a store takes frames again. */
+  /** Notes an answer. Only a stored frame proves that a store accepts frames again. */
   note(store: string, answer: PublishAnswer, nowMillis: number): void {
     const message = refusedToStore(answer)
     if (answer._tag === "Acked") this.stores.delete(store)
@@ -29,7 +30,7 @@ export class RefusedWrites {
     }
   }
 
-  /** The fault, for people; undefined while nothing is, or not for long enough. */
+  /** The fault, for people; undefined while there is none, or not for long enough. */
   finding(nowMillis: number): string | undefined {
     const lasting = [...this.stores].filter(([, { sinceMillis }]) => nowMillis - sinceMillis >= countsAfterMillis)
     const [first] = lasting

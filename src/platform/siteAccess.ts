@@ -1,6 +1,7 @@
 /**
- * Access by site credential as the API's description sees it (docs/platform.md, 2.8): for which organization a site speaks, and the middleware before
- * its endpoints. Definitions only; `layerSiteAccess.ts` implements them. A product whose errors have another shape makes its own with `makeSiteAccess`.
+ * Describes access by site credential for the API (docs/platform.md, 2.8): the organization for which a site acts, and
+ * the middleware before its endpoints. Definitions only; `layerSiteAccess.ts` implements them. A product whose errors
+ * have another shape makes its own with `makeSiteAccess`.
  */
 import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -13,7 +14,7 @@ import {
 } from "../http/wireErrors.ts"
 import type { Site } from "./SiteCredentials.ts"
 
-/** For whom the site of the request being handled speaks. */
+/** The organization for which the site of the current request acts. */
 export class CurrentSite extends Context.Service<CurrentSite, Site>()("sluice/platform/CurrentSite") {}
 
 /** Access by site credential, with errors in the generic envelope. Errors: 400, 401, 429, 503. */

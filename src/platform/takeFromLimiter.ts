@@ -1,6 +1,6 @@
 /**
- * Counts requests with a limiter in a lane of the engine (docs/architecture.md, rule 15), as access asks for it: an answer at once where there is one, and
- * a pass where the owner does not answer, because request rates fail open.
+ * Counts requests with a limiter in a lane of the engine (docs/architecture.md, rule 15), for access: an immediate
+ * answer if there is one, and a pass if the owner does not answer, because request rates fail open.
  */
 import { Effect, type Exit } from "effect"
 import type { Target } from "../engine/address.ts"
@@ -14,8 +14,8 @@ import type { Decision } from "../limits/rules.ts"
 export const limiterTimeoutMillis = 250
 
 /**
- * The wait is made in steps. A process that was held up itself then finds one step over, not all of them, and receives
- * an answer that has come meanwhile before it takes the owner for unreachable.
+ * The wait is made in steps. A process that was frozen itself then finds one step over, not all of them, and receives a
+ * pending answer before it considers the owner unreachable.
  */
 const timeoutSteps = 5
 const unreachable = Effect.sleep(limiterTimeoutMillis / timeoutSteps).pipe(Effect.repeat({ times: timeoutSteps - 1 }))
@@ -23,7 +23,7 @@ const unreachable = Effect.sleep(limiterTimeoutMillis / timeoutSteps).pipe(Effec
 /** A decision, undefined for a request that passes uncounted, or an Effect that waits for one of them. */
 export type LaneTaken = Decision | undefined | Effect.Effect<Decision | undefined>
 
-/** Asks a limiter's lane. `onPass` hears of each request that passes uncounted. */
+/** Makes the function that asks a limiter's lane. `onPass` is called for each request that passes uncounted. */
 export const makeTakeFromLimiter =
   <Command, State>(
     engine: Engine["Service"],
