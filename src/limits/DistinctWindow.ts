@@ -1,6 +1,7 @@
 /**
- * `DistinctWindow`: how many different values a key may use in any stretch of a given length, such as the recipient domains of an hour
- * (docs/send.md, 1.2). Exact to the millisecond. Time comes from the Clock. `layerMemory` counts in this process and needs nothing else.
+ * Limits how many different values a key may use in any stretch of a given length, such as the recipient domains of an
+ * hour (docs/send.md, 1.2). Exact to the millisecond. Time comes from the Clock. `layerMemory` counts in this process
+ * and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
@@ -13,7 +14,10 @@ import { distinctWindowActor } from "./windowActors.ts"
 import { assertCap } from "./windowDecision.ts"
 
 export interface DistinctCapOptions {
-  /** Values per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for each request. */
+  /**
+   * Values per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called
+   * for each request.
+   */
   readonly limit: number | ((key: string) => number)
   /** Length of the window in milliseconds, at most `maximumRollingWindowMillis`. */
   readonly windowMillis: number
@@ -21,12 +25,12 @@ export interface DistinctCapOptions {
 
 /** The cap, and how many keys are counted. See {@link DistinctWindow}. */
 export interface DistinctWindowOptions extends DistinctCapOptions {
-  /** Keys that are counted at a time. Default `defaultMaxKeys`. */
+  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
 
 /**
- * At most so many different values of a key in any stretch of time (docs/send.md, 1.2).
+ * Limits the different values of a key in any stretch of time (docs/send.md, 1.2).
  *
  * @example
  * ```ts
@@ -45,12 +49,15 @@ export interface DistinctWindowOptions extends DistinctCapOptions {
 export class DistinctWindow extends Context.Service<
   DistinctWindow,
   {
-    /** Asks for all of `values` together and notes their use if they pass. A refusal notes nothing, and names in `over` what has no room. */
+    /**
+     * Asks for all of `values` together and notes their use if they pass. A refusal notes nothing, and lists in `over`
+     * the values without room.
+     */
     readonly take: (
       key: string,
       values: ReadonlyArray<string>
     ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument | LimiterUnreachable>
-    /** What `take` would answer, noting nothing; `used` is then the count before the request. */
+    /** Returns the answer that `take` would give, noting nothing; `used` is then the count before the request. */
     readonly peek: (
       key: string,
       values: ReadonlyArray<string>
@@ -64,7 +71,7 @@ export class DistinctWindow extends Context.Service<
       Effect.suspend(() => attempt(() => makeMemory(options)))
     )
 
-  /** What an engine for `layer` is made with. */
+  /** The actor that an engine for `layer` must have. */
   static readonly actor: typeof distinctWindowActor = distinctWindowActor
 
   /** Windows on an engine, of values that take 64 KiB together. The layer fails for options outside their range. */

@@ -1,6 +1,6 @@
 /**
- * `MonthlyQuota`: how many units a key may use in a calendar month, UTC (docs/send.md, 1.3). Time comes from the Clock. `layerMemory` counts in this process
- * and needs nothing else.
+ * Limits how many units a key may use in a calendar month, UTC (docs/send.md, 1.3). Time comes from the Clock.
+ * `layerMemory` counts in this process and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
@@ -21,12 +21,12 @@ export interface MonthlyLimitOptions {
 
 /** The limit, and how many keys are counted. See {@link MonthlyQuota}. */
 export interface MonthlyQuotaOptions extends MonthlyLimitOptions {
-  /** Keys that are counted at a time. Default `defaultMaxKeys`. */
+  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
 
 /**
- * At most so many units of a key in a calendar month, UTC (docs/send.md, 1.3).
+ * Limits the units of a key in a calendar month, UTC (docs/send.md, 1.3).
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export class MonthlyQuota extends Context.Service<
       key: string,
       options?: UnitsOptions
     ) => Effect.Effect<WindowDecision, InvalidArgument | LimiterUnreachable>
-    /** What `take` would answer, counting nothing; `used` is then the count before the request. */
+    /** Returns the answer that `take` would give, counting nothing; `used` is then the count before the request. */
     readonly peek: (
       key: string,
       options?: UnitsOptions
@@ -64,7 +64,7 @@ export class MonthlyQuota extends Context.Service<
       Effect.suspend(() => attempt(() => makeMemory(options)))
     )
 
-  /** What an engine for `layer` is made with. */
+  /** The actor that an engine for `layer` must have. */
   static readonly actor: typeof monthlyQuotaActor = monthlyQuotaActor
 
   /** Quotas on an engine. The layer fails for options outside their range. */

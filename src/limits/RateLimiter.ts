@@ -1,8 +1,8 @@
 /**
- * `RateLimiter`: how many requests a key may make per clock window (docs/platform.md, 3.1). Time comes from the Clock.
+ * Limits how many requests a key may make per clock window (docs/platform.md, 3.1). Time comes from the Clock.
  * `layerMemory` counts in this process and needs nothing else. A limiter in another process can have the same
- * interface; it may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a
- * Decision, `admit` turns it into `LimitReached` for callers who want to stop there.
+ * interface; it may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` returns it as a
+ * Decision, `admit` turns it into `LimitReached` for callers that want to stop there.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { attempt } from "./attempt.ts"
@@ -10,11 +10,11 @@ import { type InvalidArgument, LimiterFull, type LimiterUnreachable, LimitReache
 import { type MemoryLimiter, type MemoryOptions, makeMemory } from "./memory.ts"
 import { assertLimit, type Decision, type Limit, type Receipt } from "./rules.ts"
 
-/** What one request costs, and under which limit. See {@link RateLimiter}. */
+/** The cost of one request, and its limit. See {@link RateLimiter}. */
 export interface TakeOptions {
-  /** What the request costs, an integer of at least 1. Default 1. */
+  /** The cost of the request, an integer of at least 1. Default 1. */
   readonly cost?: number | undefined
-  /** Limit of this key now, instead of the one that the limiter knows for it. The key's count goes on under it. */
+  /** Limit of this key now, instead of the limiter's own for it. The key's count continues under it. */
   readonly limit?: Limit | undefined
 }
 
@@ -22,13 +22,13 @@ export interface TakeOptions {
 export interface MemoryLayerOptions extends MemoryOptions {
   /**
    * The limit when a call names none: one figure for all keys, or a function of the key. The function is called for
-   * each request, so that a changed plan or custom limit applies at once.
+   * each request, so that a changed plan or custom limit applies immediately.
    */
   readonly limit: Limit | ((key: string) => Limit)
 }
 
 /**
- * So many requests of a key in each window of the clock (docs/limits.md).
+ * Limits the requests of a key in each window of the clock (docs/limits.md).
  *
  * @example
  * ```ts
@@ -49,11 +49,11 @@ export class RateLimiter extends Context.Service<
   {
     /** Asks for one request, or `cost` of them, and counts them if they pass. A refusal counts nothing. */
     readonly take: (key: string, options?: TakeOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
-    /** What `take` would answer, counting nothing. */
+    /** Returns the answer that `take` would give, counting nothing. */
     readonly peek: (key: string, options?: TakeOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
     /**
-     * Gives back what an allowed decision of this key counted, for a request that was not carried out. Call it once per
-     * decision. Answers the units given back: 0 after the decision's window has ended.
+     * Returns the units that an allowed decision of this key counted, for a request that was not carried out. Call it
+     * once per decision. Answers the returned units: 0 after the decision's window has ended.
      */
     readonly refund: (key: string, receipt: Receipt) => Effect.Effect<number, InvalidArgument | LimiterUnreachable>
   }
@@ -106,8 +106,8 @@ export const fromMemory = (memory: MemoryLimiter, limit: MemoryLayerOptions["lim
 }
 
 /**
- * `take` for callers who stop at a refusal. Fails with `LimitReached` over the limit, and with `LimiterFull` when the
- * limiter has no room for another key.
+ * Calls `take` for callers that stop at a refusal. Fails with `LimitReached` over the limit, and with `LimiterFull`
+ * when the limiter has no room for another key.
  *
  * @example
  * ```ts

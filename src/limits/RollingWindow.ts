@@ -1,6 +1,7 @@
 /**
- * `RollingWindow`: how many units a key may use in any stretch of a given length (docs/send.md, 1.1). Exact to the millisecond, and a refusal says
- * when the same request would pass. Time comes from the Clock. `layerMemory` counts in this process and needs nothing else.
+ * Limits how many units a key may use in any stretch of a given length (docs/send.md, 1.1). Exact to the millisecond,
+ * and a refusal says when the same request would pass. Time comes from the Clock. `layerMemory` counts in this process
+ * and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
@@ -13,7 +14,10 @@ import { rollingWindowActor } from "./windowActors.ts"
 import { assertCap, type WindowDecision } from "./windowDecision.ts"
 
 export interface RollingCapOptions {
-  /** Units per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for each request. */
+  /**
+   * Units per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for
+   * each request.
+   */
   readonly limit: number | ((key: string) => number)
   /** Length of the window in milliseconds, at most `maximumRollingWindowMillis`. */
   readonly windowMillis: number
@@ -21,18 +25,18 @@ export interface RollingCapOptions {
 
 /** The cap, and how many keys are counted. See {@link RollingWindow}. */
 export interface RollingWindowOptions extends RollingCapOptions {
-  /** Keys that are counted at a time. Default `defaultMaxKeys`. */
+  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
 
-/** What one request costs. See {@link RollingWindow}. */
+/** The cost of one request. See {@link RollingWindow}. */
 export interface UnitsOptions {
-  /** What the request costs, an integer of at least 1. Default 1. */
+  /** The cost of the request, an integer of at least 1. Default 1. */
   readonly cost?: number | undefined
 }
 
 /**
- * At most so many units of a key in any stretch of time, to the millisecond (docs/send.md, 1.1).
+ * Limits the units of a key in any stretch of time, to the millisecond (docs/send.md, 1.1).
  *
  * @example
  * ```ts
@@ -56,7 +60,7 @@ export class RollingWindow extends Context.Service<
       key: string,
       options?: UnitsOptions
     ) => Effect.Effect<WindowDecision, InvalidArgument | LimiterUnreachable>
-    /** What `take` would answer, counting nothing; `used` is then the count before the request. */
+    /** Returns the answer that `take` would give, counting nothing; `used` is then the count before the request. */
     readonly peek: (
       key: string,
       options?: UnitsOptions
@@ -70,7 +74,7 @@ export class RollingWindow extends Context.Service<
       Effect.suspend(() => attempt(() => makeMemory(options)))
     )
 
-  /** What an engine for `layer` is made with. */
+  /** The actor that an engine for `layer` must have. */
   static readonly actor: typeof rollingWindowActor = rollingWindowActor
 
   /** Windows on an engine. The layer fails for options outside their range. */

@@ -1,7 +1,7 @@
 /**
- * The request rate as an actor of the engine's limiter lane (docs/architecture.md, rule 15): decided on arrival,
- * without facts, its state in memory only. Plan and custom limit are facts of the organization, which the lane reads
- * and hands in with each command. A restart or a move starts the window anew (docs/platform.md, 3.1). `initial`,
+ * Implements the request rate as an actor of the engine's limiter lane (docs/architecture.md, rule 15): decided on
+ * arrival, without facts, its state in memory only. Plan and custom limit are facts of the organization, which the lane
+ * reads and hands in with each command. A restart or a move starts a new window (docs/platform.md, 3.1). `initial`,
  * `decide` and `keepUntil` are the functions that a lane needs. Needs no engine.
  */
 import { Schema } from "effect"
@@ -19,7 +19,10 @@ export const Limit = Schema.Union([
 
 const Receipt = Schema.Struct({ allowed: Schema.Boolean, cost: Cost, reset: Schema.Int })
 
-/** What can be asked. `limit` replaces the organization's own limit for one call. See {@link LimiterActor.decide}. */
+/**
+ * A command to the limiter. `limit` replaces the organization's own limit for one call. See {@link
+ * LimiterActor.decide}.
+ */
 export const LimiterCommand = Schema.Union([
   Schema.TaggedStruct("Take", { cost: Cost, limit: Schema.optionalKey(Limit) }),
   Schema.TaggedStruct("Peek", { cost: Cost, limit: Schema.optionalKey(Limit) }),
@@ -29,7 +32,7 @@ export type LimiterCommand = typeof LimiterCommand.Type
 
 const decisionFields = { cost: Cost, reset: Schema.Int, retryAfterSeconds: Schema.Int }
 
-/** The answer to `Take` and `Peek` as it travels to another machine. See {@link LimiterActor.decide}. */
+/** The answer to `Take` and `Peek` between machines. See {@link LimiterActor.decide}. */
 export const Decision = Schema.Union([
   Schema.Struct({
     allowed: Schema.Boolean,
@@ -47,7 +50,10 @@ export const Decision = Schema.Union([
   })
 ])
 
-/** Every answer: a decision, the units a refund gave back, or what was wrong with the command. See {@link LimiterActor.decide}. */
+/**
+ * Every answer: a decision, the units that a refund returned, or the fault of the command. See {@link
+ * LimiterActor.decide}.
+ */
 export const LimiterReply = Schema.Union([
   Schema.TaggedStruct("Decided", { decision: Decision }),
   Schema.TaggedStruct("Refunded", { refunded: Schema.Int }),
@@ -55,7 +61,7 @@ export const LimiterReply = Schema.Union([
 ])
 export type LimiterReply = typeof LimiterReply.Type
 
-/** One actor's memory. `decide` replaces what is in it. See {@link LimiterActor.initial}. */
+/** One actor's memory, which `decide` replaces. See {@link LimiterActor.initial}. */
 export interface LimiterState {
   window: Rules.WindowState
 }
@@ -74,9 +80,9 @@ export interface LimiterState {
 export const initial = (): LimiterState => ({ window: Rules.initial })
 
 /**
- * Answers `command` at `now` (Unix milliseconds) and counts in `state`. `limit` is the one in force now, from what the log says
- * of the organization (`requestsPerMinute`): the count survives a change of it. Never throws; a command that its schema
- * would have refused is answered with `InvalidArgument` and counts nothing.
+ * Answers `command` at `now` (Unix milliseconds) and counts in `state`. `limit` is the one in force now, from the
+ * organization's facts (`requestsPerMinute`): the count survives a change of it. Never throws; a command that its
+ * schema would have refused is answered with `InvalidArgument` and counts nothing.
  *
  * @example
  * ```ts
@@ -111,7 +117,8 @@ export const decide = (state: LimiterState, command: LimiterCommand, limit: Rule
 }
 
 /**
- * Unix milliseconds before which the actor may not be dropped: the end of a window in which something is counted, else 0.
+ * Unix milliseconds before which the actor may not be dropped: the end of a window in which something is counted, else
+ * 0.
  *
  * @example
  * ```ts

@@ -1,9 +1,13 @@
-/** Synchronous rules as effects: what every service of this folder does with a rule that may refuse its arguments. Needs no service. */
+/**
+ * Turns synchronous rules into effects, for every service of this folder whose rule may refuse its arguments. Needs no
+ * service.
+ */
 import { Effect } from "effect"
 import { InvalidArgument } from "./errors.ts"
 
 /**
- * Evaluates at once, since its callers already run inside the asking fiber. Any error but a bad argument is a defect.
+ * Evaluates immediately, since its callers already run inside the asking fiber. Any error but a bad argument is a
+ * defect.
  */
 export const attempt = <A>(evaluate: () => A): Effect.Effect<A, InvalidArgument> => {
   try {

@@ -1,7 +1,7 @@
 /**
- * The distinct window, exactly: how many different values were used in the last so many milliseconds. A value lives until its latest use
- * and the window's length have passed (docs/send.md, 1.2). Pure, and a plain JSON state like the rolling window's, ordered by
- * latest use. Time set back grants nothing.
+ * Counts a distinct window exactly: the different values used in the window's last milliseconds. A value lives until
+ * its latest use and the window's length have passed (docs/send.md, 1.2). Pure, and a plain JSON state like the rolling
+ * window's, ordered by latest use. Setting a clock back grants nothing.
  */
 import { InvalidArgument } from "./errors.ts"
 import { assertNow, type LimitOutcome } from "./rules.ts"
@@ -13,7 +13,10 @@ export const maximumValueLength = 256
 /** Most values of one request: a batch of 100 emails with 50 recipients each. See {@link DistinctWindowRule.take}. */
 export const maximumValues = 5_000
 
-/** The values in the order of their latest use. Plain data, at most `limit` values. See {@link DistinctWindowRule.take}. */
+/**
+ * The values in the order of their latest use. Plain data, at most `limit` values. See {@link
+ * DistinctWindowRule.take}.
+ */
 export interface DistinctState {
   /** Unix milliseconds of the latest use of the first value. */
   readonly startMillis: number
@@ -22,14 +25,17 @@ export interface DistinctState {
   readonly deltas: ReadonlyArray<number>
 }
 
-/** Nothing was used yet. See {@link DistinctWindowRule.take}. */
+/** The state without any use. See {@link DistinctWindowRule.take}. */
 export const initial: DistinctState = { startMillis: 0, values: [], deltas: [] }
 
-/** The answer: besides the decision, what of the request is new to the window and what has no room. See {@link DistinctWindowRule.take}. */
+/**
+ * The answer: besides the decision, the request's values that are new to the window and those without room. See {@link
+ * DistinctWindowRule.take}.
+ */
 export interface DistinctDecision extends WindowDecision {
   /** Values that are not in the window, each once, in the order of the request. */
   readonly fresh: ReadonlyArray<string>
-  /** The last of `fresh`: those that would be over the limit. Without them the request would pass. */
+  /** The last of `fresh`: the values over the limit. Without them the request would pass. */
   readonly over: ReadonlyArray<string>
 }
 
@@ -56,7 +62,7 @@ export const latest = (state: DistinctState): number | undefined =>
   state.deltas.length === 0 ? undefined : state.deltas.reduce((at, delta) => at + delta, state.startMillis)
 
 /**
- * The time that counts: the clock's, but never before the newest use.
+ * The effective time: the clock's, but never before the newest use.
  *
  * @example
  * ```ts
@@ -95,7 +101,7 @@ const firstLiving = (uses: ReadonlyArray<number>, windowMillis: number, time: nu
 /** Values of a request that are searched for one by one; for more of them an index is made. */
 const fewValues = 8
 
-/** Those of a request that do not live. */
+/** The values of a request that do not live. */
 const freshOf = (values: ReadonlyArray<string>, first: number, asked: ReadonlySet<string>): ReadonlyArray<string> => {
   if (asked.size <= fewValues) return [...asked].filter((value) => !values.includes(value, first))
   const living = new Set(values.slice(first))
@@ -103,8 +109,8 @@ const freshOf = (values: ReadonlyArray<string>, first: number, asked: ReadonlySe
 }
 
 /**
- * Whether all of `values` together pass under `cap` at `now`, and when they would; counts nothing. `cost` is how many are not in the
- * window yet, `used` how many are in it.
+ * Whether all of `values` together pass under `cap` at `now`, and when they would; counts nothing. `cost` is how many
+ * are not in the window yet, `used` how many are in it.
  * @throws InvalidArgument for values, a cap or a time outside their range.
  *
  * @example
@@ -185,8 +191,8 @@ export const record = (
 }
 
 /**
- * Asks for all of `values` at `now` and notes their use if they pass; a refusal leaves the state as it was. Values that are in the
- * window already cost nothing, and live longer by it.
+ * Asks for all of `values` at `now` and notes their use if they pass; a refusal leaves the state as it was. Values that
+ * are in the window already cost nothing, and live longer by it.
  * @throws InvalidArgument for values, a cap or a time outside their range.
  *
  * @example

@@ -1,16 +1,19 @@
 /**
- * What can go wrong when a limit is asked: a bad argument, a limit that is reached, a limiter without room for another
- * key, and a limiter that gave no answer. They are different types because callers treat them differently: the first is
- * a mistake, the second is answered with 429, and for the last two the caller decides whether the request passes. No
- * error names the key, because a key may be a credential.
+ * Defines the errors of a limit: a bad argument, a limit that is reached, a limiter without room for another key, and a
+ * limiter that gave no answer. They are different types because callers treat them differently: the first is a mistake,
+ * the second is answered with 429, and for the last two the caller decides whether the request passes. No error names
+ * the key, because a key may be a credential.
  */
 import { Schema } from "effect"
 
-/** An argument outside what the limiter takes. Nothing was counted. Terminal: the same call fails again. See {@link FixedWindow.assertCost}. */
+/**
+ * An argument outside the limiter's range. Nothing was counted. Terminal: the same call fails again. See {@link
+ * FixedWindow.assertCost}.
+ */
 export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("InvalidArgument", {
   /** Name of the argument. */
   argument: Schema.String,
-  /** What was expected and, unless it is a key, what was given. */
+  /** The expectation and, unless it is a key, the given value. */
   message: Schema.String
 }) {}
 
@@ -18,9 +21,9 @@ export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("Inva
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   /** Requests per window. */
   limit: Schema.Int,
-  /** Requests left in the window; above 0 where only a smaller cost would still fit. */
+  /** Requests left in the window; above 0 if only a smaller cost would still fit. */
   remaining: Schema.Int,
-  /** What the request would have cost. Above `limit` it fits no window. */
+  /** The cost of the refused request. Above `limit` it fits no window. */
   cost: Schema.Int,
   /** Unix seconds at which the window ends. */
   reset: Schema.Int,
@@ -34,7 +37,9 @@ export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReach
   }
 }
 
-/** The limiter holds as many keys as it may, and this one is new to the window. Nothing was counted. See {@link orRefused}. */
+/**
+ * The limiter holds its maximum of keys, and this one is new to the window. Nothing was counted. See {@link orRefused}.
+ */
 export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull", {
   /** Unix seconds at which the window ends and there is room again. */
   reset: Schema.Int,
@@ -46,8 +51,11 @@ export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull"
   }
 }
 
-/** The limiter of this key gave no answer in time, so nobody knows whether the request is over its limit. Retryable. See {@link admit}. */
+/**
+ * The limiter of this key gave no answer in time, so it is unknown whether the request is over its limit. Retryable.
+ * See {@link admit}.
+ */
 export class LimiterUnreachable extends Schema.TaggedError<LimiterUnreachable>()("LimiterUnreachable", {
-  /** What was tried and why there was no answer, for an operator. */
+  /** The attempt and the reason for the missing answer, for an operator. */
   message: Schema.String
 }) {}

@@ -1,12 +1,12 @@
 /**
- * What a decision says over HTTP (docs/platform.md, 3.1). Pure.
+ * Writes a decision as HTTP headers (docs/platform.md, 3.1). Pure.
  */
 import type { Decision } from "./rules.ts"
 
 /**
- * The headers of a counted response: `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (Unix seconds), and
- * `Retry-After` (whole seconds, at least 1) where the request was refused. Empty for an unlimited plan. A response that
- * was let through without an answer of the limiter was not counted and has none.
+ * The headers of a counted response: `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (Unix seconds),
+ * and `Retry-After` (whole seconds, at least 1) if the request was refused. Empty for an unlimited plan. A response
+ * that passed without an answer of the limiter was not counted and has none.
  *
  * @example
  * ```ts
@@ -27,11 +27,11 @@ export const rateLimitHeaders = (decision: Decision): Record<string, string> => 
   return headers
 }
 
-/** What a request over the limit is told. */
+/** The message for a request over the limit. */
 export const overLimit = ({ limit, retryAfterSeconds }: Decision): string =>
   `The limit of ${limit} requests per minute is reached. Retry after ${retryAfterSeconds} s.`
 
-/** The same with names in lower case, as the platform's server keeps headers; undefined where there are none. */
+/** The same with names in lower case, as the platform's server keeps headers; undefined if there are none. */
 export const rateLimitFields = (decision: Decision): Record<string, string> | undefined => {
   if (decision.limit === "unlimited") return undefined
   const fields: Record<string, string> = {

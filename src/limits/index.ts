@@ -1,7 +1,8 @@
 /**
- * `sluice/limits`: limits as a library. `RateLimiter`, `RollingWindow`, `DistinctWindow` and `MonthlyQuota` are Effect services; `FixedWindow`,
- * `RollingWindowRule`, `DistinctWindowRule` and `MonthlyQuotaRule` are their rules alone, each over one state. `makeMemory` is the request
- * rate synchronous and without Effect, `LimiterActor` the same as an actor of the engine.
+ * Exports `sluice/limits`: limits as a library. `RateLimiter`, `RollingWindow`, `DistinctWindow` and `MonthlyQuota` are
+ * Effect services; `FixedWindow`, `RollingWindowRule`, `DistinctWindowRule` and `MonthlyQuotaRule` are their rules
+ * alone, each over one state. `makeMemory` is the request rate synchronous and without Effect, `LimiterActor` the same
+ * as an actor of the engine.
  */
 import "../common/checkedPeers.ts"
 

@@ -1,6 +1,6 @@
 /**
- * The services of the rolling, distinct and monthly rules have one shape: `take` counts what passes, `peek` counts nothing, both for a key, by the
- * Clock. Needs the Clock alone.
+ * Implements the shape that the services of the rolling, distinct and monthly rules share: `take` counts a request that
+ * passes, `peek` counts nothing, both for a key, by the Clock. Needs only the Clock.
  */
 
 import { Clock, type Effect } from "effect"
@@ -33,7 +33,7 @@ export const makeKeyedWindow = <State, Request, Decision extends WindowDecision>
   rule: KeyedRule<State, Request, Decision>
 ): KeyedWindow<Request, Decision> => {
   const states = new KeyedStates<State>(maxKeys, rule.endOf)
-  /** What would pass, for a key that there is no room for. */
+  /** The refusal for a key without room, instead of a decision that would pass. */
   const full = (decision: Decision, until: number, now: number): Decision => ({
     ...decision,
     allowed: false,
@@ -80,7 +80,7 @@ export class KeyedStates<State> {
     return this.states.size
   }
 
-  /** The clock's time, but none before one that was seen: a key that was dropped must not have its entries back in force. */
+  /** The clock's time, but never earlier than one that was seen: the entries of a dropped key must not count again. */
   time(now: number): number {
     if (now > this.latest) this.latest = now
     return this.latest
@@ -106,7 +106,7 @@ export class KeyedStates<State> {
     return undefined
   }
 
-  /** Keeps a state. The keys are in the order of their latest `set`, so that those that end first stand in front. */
+  /** Keeps a state. The keys are in the order of their latest `set`, so that those that end first are in front. */
   set(key: string, state: State): void {
     this.states.delete(key)
     this.states.set(key, state)

@@ -1,7 +1,7 @@
 /**
- * The request rate rule over many keys, in memory and synchronous. Needs nothing: no Effect, no server, the time is an argument.
- * All keys share one clock window, so there is one table per window and the first call in a new window drops the old
- * table whole: no timer, no scan. A key costs one entry of a map and one 32-bit counter.
+ * Applies the request rate rule to many keys, in memory and synchronously. Needs nothing: no Effect, no server, the
+ * time is an argument. All keys share one clock window, so there is one table per window and the first call in a new
+ * window drops the old table whole: no timer, no scan. A key costs one entry of a map and one 32-bit counter.
  */
 import { InvalidArgument } from "./errors.ts"
 import type { Decision, Limit, Receipt } from "./rules.ts"
@@ -20,15 +20,16 @@ export const maximumMaxKeys = 8_388_608
 export const maximumKeyLength = 256
 
 /**
- * Most bytes that the table of a window takes per key beside the key's own string, right after it has doubled: 56 for the
- * map (three words an entry, half a word of buckets, half of it free) and 8 for the counters. On average 3/4 of it. See {@link makeMemory}.
+ * Most bytes that the table of a window takes per key beside the key's own string, right after it has doubled: 56 for
+ * the map (three words an entry, half a word of buckets, half of it free) and 8 for the counters. On average 3/4 of it.
+ * See {@link makeMemory}.
  */
 export const maximumBytesPerKey = 64
 
 /** Counters of a fresh window's table; it doubles as keys arrive. */
 const firstSlots = 1024
 
-/** How many keys a limiter counts, and in which window. See {@link makeMemory}. */
+/** The number of keys that a limiter counts, and its window. See {@link makeMemory}. */
 export interface MemoryOptions {
   /** Keys counted per window, at most `maximumMaxKeys`. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
@@ -49,12 +50,12 @@ export interface MemoryLimiter {
    */
   take(key: string, limit: Limit, cost: number, now: number): Decision
   /**
-   * What `take` would answer, counting nothing.
+   * Returns the answer that `take` would give, counting nothing.
    * @throws InvalidArgument as `take`.
    */
   peek(key: string, limit: Limit, cost: number, now: number): Decision
   /**
-   * Gives back what an allowed decision of this key counted, once, while its window lasts; the units given back, else 0.
+   * Returns the units that an allowed decision of this key counted, once, while its window lasts; else 0.
    * @throws InvalidArgument as `take`.
    */
   refund(key: string, receipt: Receipt, now: number): number
@@ -87,8 +88,8 @@ const checked = ({
 }
 
 /**
- * Makes a limiter that counts in this process. Its strings are kept until the window ends, so hand it flat ones: a slice of a
- * large text keeps the whole text.
+ * Makes a limiter that counts in this process. Its strings are kept until the window ends, so hand it flat ones: a
+ * slice of a large text keeps the whole text.
  * @throws InvalidArgument for options outside their range.
  *
  * @example

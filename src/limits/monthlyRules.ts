@@ -1,11 +1,12 @@
 /**
- * The monthly quota: units per calendar month in UTC, counted when they are accepted and never given back (docs/send.md, 1.3). Pure, and a plain
- * JSON state. When a clock is set back, the later month stays in force until the clock is there again.
+ * Counts a monthly quota: units per calendar month in UTC, counted when they are accepted and never returned
+ * (docs/send.md, 1.3). Pure, and a plain JSON state. When a clock is set back, the later month stays in force until the
+ * clock is there again.
  */
 import { assertCost, assertLimit, assertNow, type Limit, maximumLimit } from "./rules.ts"
 import { type WindowDecision, windowDecision } from "./windowDecision.ts"
 
-/** What was used. Plain data. See {@link MonthlyQuotaRule.take}. */
+/** The used units. Plain data. See {@link MonthlyQuotaRule.take}. */
 export interface MonthlyState {
   /** Unix milliseconds at which the month ends; before any time until the first request. */
   readonly endMillis: number
@@ -13,7 +14,7 @@ export interface MonthlyState {
   readonly used: number
 }
 
-/** Nothing was accepted yet. See {@link MonthlyQuotaRule.take}. */
+/** The state without any use. See {@link MonthlyQuotaRule.take}. */
 export const initial: MonthlyState = { endMillis: Number.MIN_SAFE_INTEGER, used: 0 }
 
 /**
@@ -34,7 +35,7 @@ export const monthEnd = (now: number): number => {
 }
 
 /**
- * The state as `now` sees it: empty where its month has ended.
+ * The state as `now` sees it: empty if its month has ended.
  *
  * @example
  * ```ts
@@ -50,8 +51,8 @@ export const advance = (state: MonthlyState, now: number): MonthlyState => {
 }
 
 /**
- * Whether `cost` units pass under `limit` at `now`; counts nothing. `resetsAt` of a refusal is the first of the next month, also where the
- * cost alone is over the limit.
+ * Whether `cost` units pass under `limit` at `now`; counts nothing. `resetsAt` of a refusal is the first of the next
+ * month, even if the cost alone is over the limit.
  * @throws InvalidArgument for a cost, limit or time outside its range.
  *
  * @example
@@ -87,8 +88,8 @@ export const record = (state: MonthlyState, cost: number, now: number): MonthlyS
 }
 
 /**
- * Asks for `cost` units at `now` and counts them if they pass; a refusal leaves the state as it was. `limit` is the one in force now: the count
- * survives a change of it.
+ * Asks for `cost` units at `now` and counts them if they pass; a refusal leaves the state as it was. `limit` is the one
+ * in force now: the count survives a change of it.
  * @throws InvalidArgument for a cost, limit or time outside its range.
  *
  * @example

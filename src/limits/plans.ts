@@ -1,5 +1,5 @@
 /**
- * The request rates of the platform's plans (docs/platform.md, 3.1) and how a custom limit overrides them.
+ * Defines the request rates of the platform's plans (docs/platform.md, 3.1) and how a custom limit overrides them.
  */
 import type { Limit } from "./rules.ts"
 
@@ -22,7 +22,7 @@ export type PlatformPlan = keyof typeof requestsPerMinuteByPlan
 export const platformPlans = ["free", "early_adopter", "team"] as const satisfies ReadonlyArray<PlatformPlan>
 
 /**
- * The limit in force: the custom one where there is one, else the plan's.
+ * The limit in force: the custom one if there is one, else the plan's.
  *
  * @example
  * ```ts

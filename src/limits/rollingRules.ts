@@ -1,8 +1,9 @@
 /**
- * The rolling window, exactly: every accepted entry is kept until it has left the window, so no instant ever sees more than the limit
- * (docs/send.md, 1.1). Pure: the time is an argument. The state is plain JSON in flat arrays, because an engine checks and stores it whole: a long one,
- * which few changes copy, and the newest entries in a short one, which each of them does. One state can be judged under several windows. Time set
- * back grants nothing: an entry is never older than the one before it.
+ * Counts a rolling window exactly: every accepted entry is kept until it has left the window, so no instant ever sees
+ * more than the limit (docs/send.md, 1.1). Pure: the time is an argument. The state is plain JSON in flat arrays,
+ * because an engine checks and stores it whole: a long one, which few changes copy, and the newest entries in a short
+ * one, which each of them copies. One state can be judged under several windows. Setting a clock back grants nothing:
+ * an entry is never older than the one before it.
  */
 import { assertCost, assertNow, type LimitOutcome } from "./rules.ts"
 import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
@@ -11,20 +12,23 @@ import { assertCap, type RollingCap, type WindowDecision, windowDecision } from 
 interface Entries {
   /** Unix milliseconds of the oldest entry. */
   readonly startMillis: number
-  /** Pairs of milliseconds since the entry before (0 for the oldest) and units; entries of one millisecond are one pair. */
+  /**
+   * Pairs of milliseconds since the entry before (0 for the oldest) and units; entries of one millisecond are one
+   * pair.
+   */
   readonly entries: ReadonlyArray<number>
 }
 
 /**
- * What was accepted. Plain data, at most one pair for each unit that was let through, and some that have left the window.
- * See {@link RollingWindowRule.take}.
+ * The accepted entries. Plain data, at most one pair for each accepted unit, and some that have left the window. See
+ * {@link RollingWindowRule.take}.
  */
 export interface RollingState extends Entries {
-  /** What follows them, where they are many. */
+  /** The entries behind them, if there are many. */
   readonly recent?: Entries
 }
 
-/** Numbers of the short array, and those from which on a long one has a short one behind it. */
+/** Numbers of the short array, and the length from which on a long one has a short one behind it. */
 const recentNumbers = 32
 const manyNumbers = 64
 
@@ -36,8 +40,8 @@ interface Index {
 }
 
 /**
- * Made once for a long array, which stays the same object while entries go to the short one behind it, and is asked several times by each of them. It
- * says what the array says, only sooner.
+ * Made once for a long array, which stays the same object while entries go to the short one behind it, and is read
+ * several times by each of them. It only speeds up reading the array.
  */
 const indexes = new WeakMap<ReadonlyArray<number>, Index>()
 
@@ -70,7 +74,7 @@ const countUntil = (times: Float64Array, limit: number): number => {
   return low
 }
 
-/** Nothing was accepted yet. See {@link RollingWindowRule.take}. */
+/** The state without any entry. See {@link RollingWindowRule.take}. */
 export const initial: RollingState = { startMillis: 0, entries: [] }
 
 /**
@@ -94,7 +98,7 @@ export const latest = (state: RollingState): number | undefined => {
 }
 
 /**
- * The time that counts: the clock's, but never before the newest entry.
+ * The effective time: the clock's, but never before the newest entry.
  *
  * @example
  * ```ts
@@ -147,7 +151,7 @@ const inOne = (state: RollingState): Entries => {
 export const used = (state: RollingState, windowMillis: number, now: number): number =>
   usedAt(state, windowMillis, timeOf(state, now))
 
-/** The earliest instant at which `units` of what counts at `time` have left the window. */
+/** The earliest instant at which `units` of the entries that count at `time` have left the window. */
 const freedAt = (state: RollingState, windowMillis: number, units: number, time: number): number => {
   const { entries, startMillis } = inOne(state)
   let at = startMillis
@@ -160,8 +164,9 @@ const freedAt = (state: RollingState, windowMillis: number, units: number, time:
 }
 
 /**
- * The earliest instant at which `cost` units pass under `cap` if nothing else is counted: `now` where they pass at once. The cost is at most
- * the limit, which may be any number here: in a short window even many units are few entries.
+ * The earliest instant at which `cost` units pass under `cap` if nothing else is counted: `now` if they pass
+ * immediately. The cost is at most the limit, which may be any number here: in a short window even many units are few
+ * entries.
  *
  * @example
  * ```ts
@@ -209,7 +214,7 @@ export const peek = (state: RollingState, cap: RollingCap, cost: number, now: nu
   return windowDecision(outcome, cost, limit, before, resetsAt, now)
 }
 
-/** Adds an entry to the short array; undefined where it is full, or there is no need of one. */
+/** Adds an entry to the short array; undefined if it is full, or not needed. */
 const recordRecent = (state: RollingState, cost: number, newest: number, time: number): RollingState | undefined => {
   const { entries: long, recent, startMillis } = state
   if (recent === undefined) {
@@ -224,8 +229,8 @@ const recordRecent = (state: RollingState, cost: number, newest: number, time: n
 }
 
 /**
- * Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees, those of a long history some
- * entries later.
+ * Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees, those
+ * of a long history some entries later.
  *
  * @example
  * ```ts
@@ -252,7 +257,7 @@ export const record = (state: RollingState, keepMillis: number, cost: number, no
     first += 2
   }
   if (first >= before.length || newest === undefined) return { startMillis: time, entries: [0, cost] }
-  // Copied at once and changed at both ends.
+  // Copied together and changed at both ends.
   const entries = before.slice(first)
   entries[0] = 0
   if (newest === time) entries[entries.length - 1] = (entries[entries.length - 1] as number) + cost
@@ -261,8 +266,8 @@ export const record = (state: RollingState, keepMillis: number, cost: number, no
 }
 
 /**
- * Asks for `cost` units at `now` and counts them if they pass. A refusal leaves the state as it was. The cap may change between calls;
- * a window that grows sees no entry again that a shorter one has dropped.
+ * Asks for `cost` units at `now` and counts them if they pass. A refusal leaves the state as it was. The cap may change
+ * between calls; a window that grows sees no entry again that a shorter one has dropped.
  * @throws InvalidArgument for a cost, cap or time outside its range.
  *
  * @example

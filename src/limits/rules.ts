@@ -1,32 +1,40 @@
 /**
- * The request rate rule (docs/platform.md, 3.1): a fixed window that lies on the clock, by default the UTC minute. A
- * request that passes is counted, one that does not is not. Pure: the time comes in as an argument, nothing is kept.
- * `makeMemory` and the limiter's actor count by these functions. Time never runs backwards in a window's state: when a
- * clock is set back, the later window stays in force until the clock is there again, so that setting a clock grants
- * nothing.
+ * Defines the request rate rule (docs/platform.md, 3.1): a fixed window aligned to the clock, by default the UTC
+ * minute. A request that passes is counted, one that does not is not. Pure: the time comes in as an argument, nothing
+ * is kept. `makeMemory` and the limiter's actor count by these functions. Time never runs backwards in a window's
+ * state: when a clock is set back, the later window stays in force until the clock is there again, so that setting a
+ * clock grants nothing.
  */
 import { InvalidArgument } from "./errors.ts"
 
 /** Length of the window of the platform's request rate. See {@link FixedWindow.take}. */
 export const minuteMillis = 60_000
 
-/** Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. See {@link FixedWindow.take}. */
+/**
+ * Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. See {@link
+ * FixedWindow.take}.
+ */
 export const maximumWindowMillis = 86_400_000
 
-/** Highest limit, and highest cost of one request; the sum of two stays a 32-bit integer. See {@link FixedWindow.take}. */
+/**
+ * Highest limit, and highest cost of one request; the sum of two stays a 32-bit integer. See {@link FixedWindow.take}.
+ */
 export const maximumLimit = 1_000_000_000
 
 /** The last instant that a JavaScript `Date` can show. A later time is a mistake of the clock. */
 const maximumNowMillis = 8_640_000_000_000_000
 
-/** Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. See {@link FixedWindow.take}. */
+/**
+ * Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. See {@link
+ * FixedWindow.take}.
+ */
 export type Limit = number | "unlimited"
 
-/** What one key has used. Plain data, so that it can be shown and sent. See {@link FixedWindow.take}. */
+/** The use of one key. Plain data, so that it can be shown and sent. See {@link FixedWindow.take}. */
 export interface WindowState {
   /** Unix milliseconds at which the window ends; 0 before the first request. */
   readonly endMillis: number
-  /** Sum of the costs that were let through in the window, less refunds. */
+  /** Sum of the accepted costs in the window, less refunds. */
   readonly used: number
 }
 
@@ -45,7 +53,7 @@ interface DecisionBase {
   /** Whether the request may proceed. Only then was its cost counted. */
   readonly allowed: boolean
   readonly outcome: LimitOutcome
-  /** What the request costs. */
+  /** The cost of the request. */
   readonly cost: number
   /** Unix seconds at which the window ends. */
   readonly reset: number
@@ -57,11 +65,14 @@ interface DecisionBase {
 export interface LimitedDecision extends DecisionBase {
   /** Requests per window. */
   readonly limit: number
-  /** Requests left in the window, after this one where it was allowed. Never below 0. */
+  /** Requests left in the window, after this one if it was allowed. Never below 0. */
   readonly remaining: number
 }
 
-/** The answer without a limit. The request is counted all the same, in case the plan changes within the window. See {@link FixedWindow.take}. */
+/**
+ * The answer without a limit. The request is still counted, in case the plan changes within the window. See {@link
+ * FixedWindow.take}.
+ */
 export interface UnlimitedDecision extends DecisionBase {
   readonly allowed: true
   readonly outcome: "allowed"
@@ -72,7 +83,7 @@ export interface UnlimitedDecision extends DecisionBase {
 /** The answer to `take` and `peek`. `limit` tells the two cases apart. See {@link FixedWindow.take}. */
 export type Decision = LimitedDecision | UnlimitedDecision
 
-/** What `refund` needs of the decision that it takes back. See {@link FixedWindow.refund}. */
+/** The part of a decision that `refund` needs. See {@link FixedWindow.refund}. */
 export type Receipt = Pick<DecisionBase, "allowed" | "cost" | "reset">
 
 /**
@@ -187,7 +198,7 @@ export const judge = (used: number, limit: Limit, cost: number): LimitOutcome =>
   return cost > limit ? "cost_above_limit" : "limited"
 }
 
-/** Where the count of an unlimited key stops: above every limit, so that nobody takes it for exact. */
+/** The last count of an unlimited key: above every limit, so that it is not mistaken for an exact count. */
 const uncountable = maximumLimit + 1
 
 /**
@@ -250,7 +261,7 @@ export const decision = (
 }
 
 /**
- * The state as `now` sees it: empty where its window has ended.
+ * The state as `now` sees it: empty if its window has ended.
  *
  * @example
  * ```ts
@@ -264,8 +275,8 @@ export const advance = (state: WindowState, now: number, windowMillis: number = 
   now < state.endMillis ? state : { endMillis: windowEnd(now, windowMillis), used: 0 }
 
 /**
- * Asks for `cost` requests at `now` (Unix milliseconds) and counts them if they pass. `limit` is the one in force now: the
- * count survives a change of it. A refusal leaves the count as it was.
+ * Asks for `cost` requests at `now` (Unix milliseconds) and counts them if they pass. `limit` is the one in force now:
+ * the count survives a change of it. A refusal leaves the count as it was.
  * @throws InvalidArgument for a cost, limit or time outside its range.
  *
  * @example
@@ -293,7 +304,7 @@ export const take = (
 }
 
 /**
- * What `take` would answer, counting nothing: `remaining` is what is left before the request.
+ * Returns the answer that `take` would give, counting nothing: `remaining` is the rest before the request.
  * @throws InvalidArgument for a cost, limit or time outside its range.
  *
  * @example
@@ -317,9 +328,9 @@ export const peek = (
 }
 
 /**
- * Gives back what an allowed decision counted, for a request that was not carried out after all. Once per decision: a second
- * refund would give back what other requests used. `refunded` is 0 if the decision was a refusal or its window has ended;
- * the count never falls below 0, so never more than the limit is free.
+ * Returns the units that an allowed decision counted, for a request that was not carried out after all. Once per
+ * decision: a second refund would return units that other requests used. `refunded` is 0 if the decision was a refusal
+ * or its window has ended; the count never falls below 0, so never more than the limit is free.
  * @throws InvalidArgument for a cost or time outside its range.
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * A window as an actor of the engine, so that what it has counted survives the process: what passes is a fact. The cap comes with each request, because it
- * may be another one each time. Needs `Engine`, made with the actor.
+ * Runs a window as an actor of the engine, so that its count survives the process: an accepted request is a fact. The
+ * cap comes with each request, because it may change each time. Needs `Engine`, made with the actor.
  */
 import { hash } from "node:crypto"
 import { Effect, Schema } from "effect"
@@ -16,13 +16,13 @@ import type { WindowDecision } from "./windowDecision.ts"
 /** How a window on the engine spreads its keys. See {@link RollingWindow}. */
 export interface WindowEngineOptions {
   /**
-   * The organization that a key belongs to: its partition, and its share of it. By default each key is one of its own, so that keys spread over all
-   * partitions.
+   * The organization that a key belongs to: its partition, and its share of it. By default each key is one of its own,
+   * so that keys spread over all partitions.
    */
   readonly organization?: ((key: string) => string) | undefined
 }
 
-/** The organization of a key that stands for itself: the key, or a hash where it cannot be part of a subject. */
+/** The organization of a key that forms its own: the key, or a hash if it cannot be part of a subject. */
 export const ownOrganization = (key: string): string =>
   isSubjectToken(key) ? key : `_${hash("sha256", key, "base64url").slice(0, 22)}`
 
@@ -36,7 +36,7 @@ export const assertKey = (key: string): void => {
   }
 }
 
-/** What a window counts: the request with the cap of its time. */
+/** The rule of a window: the request with the cap of its time. */
 interface WindowRule<State, Request, Decision> {
   readonly initial: State
   readonly peek: (state: State, request: Request, now: number) => Decision
@@ -88,7 +88,10 @@ export const windowActor = <State, Request, Decision extends WindowDecision>(
     }
   })
 
-/** The interface of `makeKeyedWindow` over an engine, for requests that `requestOf` completes with the cap of their key. */
+/**
+ * The interface of `makeKeyedWindow` over an engine, for requests that `requestOf` completes with the cap of their
+ * key.
+ */
 export const makeEngineWindow = <State, Asked, Request, Decision extends WindowDecision>(
   actor: WindowActor<State, Request, Decision>,
   requestOf: (key: string, asked: Asked) => Request,
@@ -100,7 +103,7 @@ export const makeEngineWindow = <State, Asked, Request, Decision extends WindowD
         attempt(() => {
           assertKey(key)
           const command: Command<Request> = { _tag, request: requestOf(key, asked) }
-          // A bad argument is told as one, and not as a rule that failed: the rule throws it whatever the state is.
+          // A bad argument fails as one, and not as a failed rule: the rule throws it whatever the state is.
           actor.options.decide(actor.options.initial(key), command, { now: 0 } as Actor.DecideContext)
           return { target: { organization: organization(key), key }, command }
         }),
@@ -115,7 +118,7 @@ export const makeEngineWindow = <State, Asked, Request, Decision extends WindowD
 
 const outcomes = ["allowed", "limited", "cost_above_limit", "full"] as const
 
-/** The fields of a window's answer. A limit may be infinite where a caller's function says so. */
+/** The fields of a window's answer. A limit may be infinite if a caller's function says so. */
 export const decisionFields = {
   allowed: Schema.Boolean,
   outcome: Schema.Literals(outcomes),

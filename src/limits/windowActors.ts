@@ -1,4 +1,4 @@
-/** The exact windows and the monthly quota as actors: what their services' `layer` stands on. */
+/** Defines the exact windows and the monthly quota as actors, for the `layer` of their services. */
 import { Schema } from "effect"
 import * as Distinct from "./distinctRules.ts"
 import * as Monthly from "./monthlyRules.ts"

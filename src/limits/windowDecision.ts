@@ -1,6 +1,6 @@
 /**
- * What the rolling, distinct and monthly rules have in common: their answer, and the checks of their arguments. Unlike a fixed window they can say
- * exactly when a refused request would pass. Pure.
+ * Defines the common parts of the rolling, distinct and monthly rules: their answer, and the checks of their arguments.
+ * Unlike a fixed window they can say exactly when a refused request would pass. Pure.
  */
 import { InvalidArgument } from "./errors.ts"
 import type { LimitOutcome } from "./rules.ts"
@@ -10,15 +10,16 @@ export interface WindowDecision {
   /** Whether the request may proceed. Only then was it counted. */
   readonly allowed: boolean
   readonly outcome: LimitOutcome
-  /** What the request costs, in the window's units. */
+  /** The cost of the request, in the window's units. */
   readonly cost: number
   /** Units that the window takes; `"unlimited"` for a quota without one. */
   readonly limit: number | "unlimited"
-  /** Units in the window, after this request where it was allowed. Above `limit` only where the limit was lowered. */
+  /** Units in the window, after this request if it was allowed. Above `limit` only if the limit was lowered. */
   readonly used: number
   /**
-   * Unix milliseconds of the earliest instant at which this request would pass if nothing else were counted; for an allowed one the time
-   * of the decision. A request that is dearer than the whole limit never passes and gets the end of a window that begins now.
+   * Unix milliseconds of the earliest instant at which this request would pass if nothing else were counted; for an
+   * allowed one the time of the decision. A request that is dearer than the whole limit never passes and gets the end
+   * of a window that begins now.
    */
   readonly resetsAt: number
   /** Whole seconds until `resetsAt`, rounded up, so that a retry then passes; 0 for an allowed request. */
@@ -57,12 +58,12 @@ export const assertInteger = (argument: string, value: number, minimum: number, 
 export const maximumRollingWindowMillis = 31 * 86_400_000
 
 /**
- * Highest limit of a window that keeps each entry. A state of that many pairs is some 40 kB of JSON, within an actor's bound.
- * See {@link RollingWindowRule.take}.
+ * Highest limit of a window that keeps each entry. A state of that many pairs is some 40 kB of JSON, within an actor's
+ * bound. See {@link RollingWindowRule.take}.
  */
 export const maximumExactLimit = 5_000
 
-/** A window that moves with the time, and what fits into it. See {@link RollingWindowRule.take}. */
+/** A window that moves with the time, and its capacity. See {@link RollingWindowRule.take}. */
 export interface RollingCap {
   /** Length of the window: an entry at t counts in [t, t + windowMillis). */
   readonly windowMillis: number
