@@ -1,6 +1,7 @@
 /**
- * `sluice/simulation`: property-based proof of actors. `given(facts).when(command).then(…)` specifies a rule alone; `simulate` runs it in the real
- * engine under seeded faults; `campaign`, `play` and `shrink` are the parts, for who wants workloads of their own.
+ * Exports `sluice/simulation`: property-based tests of actors. `given(facts).when(command).then(…)` specifies a rule
+ * alone; `simulate` runs it in the real engine under seeded faults; `campaign`, `play` and `shrink` are the parts, for
+ * workloads of your own.
  */
 import "../common/checkedPeers.ts"
 

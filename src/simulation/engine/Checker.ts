@@ -1,6 +1,6 @@
 /**
- * The interface of a checker. It is told what happens in a simulation and reports what must not happen. One per file
- * under `checkers`; each scenario gets new ones.
+ * Defines the interface of a checker, which observes a simulation and reports violations. One per file under
+ * `checkers`; each scenario gets new ones.
  */
 
 import type { FactsPurged } from "../../engine/followTypes.ts"
@@ -13,7 +13,7 @@ import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { Commit } from "./Truth.ts"
 
-/** What a checker is told while a scenario is played. See {@link engineCheckers}. */
+/** The events that a checker observes while a scenario is played. See {@link engineCheckers}. */
 export interface Observer {
   /** A frame was stored. */
   readonly committed?: (commit: Commit) => void
@@ -36,10 +36,10 @@ export interface Observer {
   readonly forgetting?: (partition: number, through: number, by: string) => void
   /** A reactor's transaction with this record was committed. */
   readonly effected?: (record: LogRecord) => void
-  /** A follower is given a fact, behind its position. */
+  /** A follower gets a fact, behind its position. */
   readonly given?: (follower: Follower, record: FactRecord, json: string) => void
   readonly shown?: (follower: Follower, json: string) => void
-  /** A follower is told that facts behind its position are gone. */
+  /** A follower learns that facts behind its position are purged. */
   readonly purgedPast?: (follower: Follower, error: FactsPurged) => void
   readonly listed?: (list: ListAnswer) => void
   /** Called between two steps. */
@@ -48,7 +48,7 @@ export interface Observer {
   readonly healed?: () => void
 }
 
-/** Something that watches a scenario and reports what must not be. See {@link engineCheckers}. */
+/** A checker watches a scenario and reports violations. See {@link engineCheckers}. */
 export interface Checker {
   readonly name: string
   /** `violate` reports a finding; the scenario ends there. */

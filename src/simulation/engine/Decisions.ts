@@ -1,6 +1,6 @@
 /**
- * Watches what an engine decides: wraps the rules of actors so that every decision is noted with the state it rests on and the frame it was
- * drafted for. The rules themselves run unchanged. Needs no service.
+ * Watches the decisions of an engine: wraps the rules of actors so that every decision is noted with its state and the
+ * frame it was drafted for. The rules themselves run unchanged. Needs no service.
  */
 import { type AnyActor, type DecideContext, type Decision, WakeAgain } from "../../engine/Actor.ts"
 import type { ActorAddress } from "../../engine/address.ts"
@@ -13,7 +13,7 @@ import { type ActorHistory, jsonOf, type Moment } from "./Truth.ts"
 /** A decision as it was taken, durable or not. */
 export interface Decided extends ActorAddress {
   readonly actor: AnyActor
-  /** The very object that was asked, in a box where it is none (`unboxed`); undefined for a timer. */
+  /** The very object of the ask, in a box if it is not an object (`unboxed`); undefined for a timer. */
   readonly command: unknown
   readonly accepted: boolean
   readonly reply: unknown
@@ -21,11 +21,11 @@ export interface Decided extends ActorAddress {
   readonly now: number
   /** The facts, events and messages as they must stand in the frame, as JSON with the actor's name. */
   readonly records: ReadonlyArray<string>
-  /** The state it rests on as JSON; kept only for decisions without facts, which need it. */
+  /** The state behind it as JSON; kept only for decisions without facts, which need it. */
   readonly restsOn: string | undefined
   /** Place of the decision: which frame it was drafted for, and its index in the drain. */
   readonly frame: FramePlace
-  /** Whether the engine has told the caller that nothing of it is stored. */
+  /** Whether the engine has answered the caller that nothing of it is stored. */
   isRefused: boolean
   /** Sequence of the frame that holds it. */
   storedAt: number | undefined
@@ -84,7 +84,7 @@ export class Decisions {
     this.onWoken = onWoken
   }
 
-  /** The same actor, watched. */
+  /** Wraps an actor so that it is watched. */
   watch(actor: AnyActor): AnyActor {
     const taking = takingBoxed(actor)
     const { decide, wake } = taking.options
@@ -113,14 +113,14 @@ export class Decisions {
     }
   }
 
-  /** Notes the answer to a command. Answers the last decision about it, if it was decided. */
+  /** Notes the answer to a command. Returns the last decision about it, if it was decided. */
   answered(command: unknown, answer: Answer): Decided | undefined {
     const decided = this.ofCommand.get(command)
     if (decided !== undefined && isRefusal(answer)) decided.isRefused = true
     return decided
   }
 
-  /** What was drafted for a frame that is now on its way, in order. */
+  /** The decisions drafted for a frame that is now on its way, in order. */
   draftedFor(partition: number, epoch: number, number: number): ReadonlyArray<Decided> {
     const drafts = this.drafts.get(partition)
     if (drafts === undefined) return []

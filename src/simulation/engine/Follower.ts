@@ -1,7 +1,7 @@
 /**
- * A program that follows actors beside the processes that serve them (docs/architecture.md, "Followers"): it takes an actor's facts or states as
- * they come, and when its stream ends or the process dies, it goes on with another process, facts behind the last one that it has worked on. It also lists
- * keys. Needs no service.
+ * A program that follows actors beside the processes that serve them (docs/architecture.md, "Followers"): it takes an
+ * actor's facts or states as they come, and when its stream ends or the process dies, it continues with another
+ * process, with facts behind the last one that it has processed. It also lists keys. Needs no service.
  */
 import { Cause, Effect, Exit, Stream } from "effect"
 import { beginning, type FactPosition, FactsPurged } from "../../engine/followTypes.ts"
@@ -16,13 +16,16 @@ export type FollowStep = Extract<Step, { readonly _tag: "Follow" }>
 /** Followers of one scenario, at most. */
 const maximumFollowers = 6
 
-/** How long until a follower whose stream has ended begins another one, and how often it looks whether its process lives, milliseconds. */
+/**
+ * How long until a follower whose stream has ended begins another one, and how often it checks whether its process
+ * lives, milliseconds.
+ */
 const againMillis = 400
 
-/** Keys that a page of a list has. */
+/** Keys in a page of a list. */
 const pageKeys = 2
 
-/** Begins what a step says, where there are not too many already. */
+/** Begins the follower of a step, unless there are too many already. */
 export const follow = (simulation: Simulation, step: FollowStep, on: SimulatedEngine | undefined): void => {
   if (step.what === "keys") list(simulation, step, on)
   else if (simulation.followers.length < maximumFollowers) {
@@ -39,7 +42,7 @@ export class Follower {
   /** Undefined for all actors of the kind. */
   readonly key: string | undefined
   readonly what: FollowStep["what"]
-  /** The last fact that it has worked on. */
+  /** The last fact that it has processed. */
   position: FactPosition = beginning
   /** Counts its streams. */
   life = 0
@@ -56,7 +59,7 @@ export class Follower {
     this.look()
   }
 
-  /** Begins a stream in a process, the newest unless told otherwise. */
+  /** Begins a stream in a process, by default the newest. */
   begin(given?: SimulatedEngine): void {
     const engine = given ?? this.simulation.newest()
     if (engine?.engine === undefined || !engine.process.alive) {
@@ -109,7 +112,7 @@ export class Follower {
       if (error instanceof FactsPurged) {
         marks.reach("follower, purged past its place")
         for (const observer of this.simulation.observers) observer.purgedPast?.(this, error)
-        // It is told where to go on.
+        // The error says where to continue.
         this.position = { sequence: error.firstSequence, index: -1 }
       } else marks.reach(`follower, failed with ${(error as { readonly _tag?: string })._tag ?? "something else"}`)
     }
@@ -123,7 +126,7 @@ export class Follower {
     })
   }
 
-  /** Notices that its process is gone, as a closed connection would show. */
+  /** Notices that its process is dead, as a closed connection would show. */
   private look(): void {
     this.simulation.world.after(againMillis, undefined, () => {
       if (this.engine !== undefined && !this.engine.process.alive) {

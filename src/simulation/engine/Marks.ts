@@ -1,6 +1,6 @@
 /**
- * "Sometimes" marks: places that a campaign must have reached for its silence to mean something. Each fault and each
- * branch of the engine's recovery is one. The engine itself has no marks; they are derived from its log messages,
+ * Counts "sometimes" marks: places that a campaign must have reached for its silence to mean something. Each fault and
+ * each branch of the engine's recovery is one. The engine itself has no marks; they are derived from its log messages,
  * metrics and states. Needs no service.
  */
 import { appendBranches } from "../../engine/shell/partition/append.ts"
@@ -25,7 +25,7 @@ export class Marks {
     this.counts.set(mark, (this.counts.get(mark) ?? 0) + 1)
   }
 
-  /** Takes in the marks of another scenario. */
+  /** Adds the marks of another scenario. */
   add(other: Marks): void {
     for (const [mark, count] of other.counts) this.counts.set(mark, (this.counts.get(mark) ?? 0) + count)
   }
@@ -64,13 +64,13 @@ export const noteMessage = (marks: Marks, message: string): void => {
 /** Every branch of docs/architecture.md, rule 2. See {@link campaign}. */
 export const appendMarks = appendBranches.map((branch) => `append, ${branch}`)
 
-/** What becomes of messages, by the counter that counts it. */
+/** The marks of messages' results, by the counter that counts them. */
 export const messageMarks: Readonly<Record<string, string>> = {
   sluice_outbox_repeated_total: "message, repeated",
   sluice_outbox_rejected_total: "message, rejected"
 }
 
-/** What a campaign over the engine's own workload must have reached. See {@link campaign}. */
+/** The marks that a campaign over the engine's own workload must reach. See {@link campaign}. */
 export const requiredMarks: ReadonlyArray<string> = [
   ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
   ...appendMarks,

@@ -1,10 +1,13 @@
-/** What clients of a simulation do and are told: commands with their attempts, looks at a state, lane asks. */
+/**
+ * Defines the operations of a simulation's clients and their answers: commands with their attempts, reads of a state,
+ * lane asks.
+ */
 import type { Exit } from "effect"
 import type { OnceOptions } from "../../engine/once.ts"
 import type { Decided } from "./Decisions.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 
-/** A command of a client, asked until it has an answer that counts. */
+/** A command of a client, asked until it has a final answer. */
 export interface Operation {
   readonly number: number
   readonly organization: string
@@ -12,7 +15,7 @@ export interface Operation {
   readonly key: string
   /** JSON form. */
   readonly command: unknown
-  /** The engine's idempotency key that it is asked under. */
+  /** The engine's idempotency key of the command. */
   readonly once: OnceOptions | undefined
   readonly startedAt: number
   readonly attempts: Array<Attempt>
@@ -21,11 +24,11 @@ export interface Operation {
   /** Whether it claims that its actor is fresh. */
   readonly isFresh: boolean
   answer: Answer | undefined
-  /** How often it was asked, even when nobody received it. */
+  /** How often it was asked, received or not. */
   tries: number
 }
 
-/** What more there is to say of a command. */
+/** The options of a command. */
 export interface BeginOptions {
   readonly repeats?: Operation
   readonly isFresh?: boolean | undefined
@@ -43,7 +46,7 @@ export type Answer =
 export interface Attempt {
   readonly operation: Operation
   readonly engine: SimulatedEngine
-  /** The very object that was handed over. */
+  /** The very object that was passed. */
   readonly command: unknown
   readonly startedAt: number
   answer: Answer | undefined
@@ -58,7 +61,7 @@ export interface Attempt {
   isLost: boolean
 }
 
-/** A look at an actor's durable state. */
+/** A read of an actor's durable state. */
 export interface LookAnswer {
   readonly engine: SimulatedEngine
   readonly organization: string
@@ -71,7 +74,7 @@ export interface LookAnswer {
   readonly json: string
 }
 
-/** The keys of a kind, as a process has listed them. */
+/** The keys of a kind, as a process listed them. */
 export interface ListAnswer {
   readonly engine: SimulatedEngine
   readonly organization: string

@@ -1,11 +1,15 @@
 /**
- * A scenario is data: the topology, the fault plan and the steps. It is drawn from a seed, can be shrunk, is saved as JSON and plays the same
- * each time. The fault plan names its occurrences one by one ("the third publish"), so that a shrunk scenario keeps only those that matter.
+ * Defines a scenario as data: the topology, the fault plan and the steps. It is drawn from a seed, can be shrunk, is
+ * saved as JSON and plays the same each time. The fault plan names its occurrences one by one ("the third publish"), so
+ * that a shrunk scenario keeps only those that matter.
  */
 import { Schema } from "effect"
 import { Count, faultOf, Seed } from "./scenarioText.ts"
 
-/** The operations of the ports at which something can go wrong. They are counted over the whole deployment, from 0. See {@link generate}. */
+/**
+ * The operations of the ports at which something can go wrong. They are counted over the whole deployment, from 0. See
+ * {@link generate}.
+ */
 export const operations = {
   publish: [
     "ack lost",
@@ -58,14 +62,17 @@ export type Operation = keyof typeof operations
 export const Fault = faultOf<Operation>(operations)
 export interface Fault extends Schema.Schema.Type<typeof Fault> {}
 
-/** Which process a step is about: the newest one, or an older one that still lives. */
+/** The process of a step: the newest one, or an older one that still lives. */
 export const Which = Schema.Literals(["newest", "older"])
 export type Which = typeof Which.Type
 
-/** What can be asked of an actor: a command in its JSON form, or nothing for a look at its durable state. */
+/** The target of a step: a command of an actor in its JSON form, or nothing for a read of its durable state. */
 export const Target = { organization: Schema.String, actor: Schema.String, key: Schema.String }
 
-/** A length of time that a rule knows, up to 300 years: its windows are months, where other counts of a scenario are small. */
+/**
+ * A length of time that a rule uses, up to 300 years: its windows are months, while other counts of a scenario are
+ * small.
+ */
 const LongMillis = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000_000_000_000 }))
 
 /** A step of a scenario. See {@link generate}. */
@@ -77,7 +84,7 @@ export const Step = Schema.Union([
     /** Whether the command claims that its actor is fresh. */
     fresh: Schema.optionalKey(Schema.Boolean)
   }),
-  /** A command under an idempotency key of the engine's. What it asks for is its digest. */
+  /** A command under an idempotency key of the engine's. Its content is the digest. */
   Schema.TaggedStruct("Once", {
     ...Target,
     command: Schema.Json,
@@ -85,11 +92,12 @@ export const Step = Schema.Union([
     once: Schema.String,
     windowMillis: Schema.optionalKey(Count)
   }),
-  /** Begins to load what a command touches. */
+  /** Begins to load the actors that a command touches. */
   Schema.TaggedStruct("Prefetch", { ...Target, command: Schema.Json, to: Which }),
   /**
-   * A command that comes when it may matter: so long after a time that stands in its actor's state (`wakeAt` among them; `time` counts them from the
-   * latest, and beyond the earliest means the next hour, day or month), or a millisecond before or after that. At once where it has passed.
+   * A command at a time that may matter: this long after a time in its actor's state (`wakeAt` among them; `time`
+   * counts them from the latest, and beyond the earliest means the next hour, day or month), or a millisecond before or
+   * after that. Immediately if it has passed.
    */
   Schema.TaggedStruct("Meet", {
     ...Target,
@@ -98,15 +106,15 @@ export const Step = Schema.Union([
     afterMillis: LongMillis,
     edgeMillis: Schema.Literals([-1, 0, 1])
   }),
-  /** So many commands of an actor, drawn when they are asked. */
+  /** A number of commands of an actor, drawn when they are asked. */
   Schema.TaggedStruct("Flood", { ...Target, draw: Count, count: Count }),
   /** The same command of an earlier step once more, with the same idempotency key. */
   Schema.TaggedStruct("Repeat", { back: Count }),
-  /** Many commands at once. */
+  /** Many commands concurrently. */
   Schema.TaggedStruct("Burst", { ...Target, commands: Schema.Array(Schema.Json) }),
   /** Reads an actor's durable state. */
   Schema.TaggedStruct("Look", { ...Target, to: Which }),
-  /** Somebody follows an actor from here on, or all of its kind, or lists the keys of its kind. */
+  /** A client follows an actor from here on, or all of its kind, or lists the keys of its kind. */
   Schema.TaggedStruct("Follow", {
     ...Target,
     to: Which,
@@ -115,16 +123,16 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("AskLane", { organization: Schema.String, to: Which }),
   Schema.TaggedStruct("Signal", { organization: Schema.String, amount: Count }),
   Schema.TaggedStruct("Advance", { millis: Count }),
-  /** Hours or days go by at once, for all clocks, and timers notice. */
+  /** Hours or days pass in one step, for all clocks, and timers notice. */
   Schema.TaggedStruct("Leap", { millis: Count }),
   Schema.TaggedStruct("Crash", { which: Which }),
   /** Stops the newest process gracefully and starts another. */
   Schema.TaggedStruct("Restart", {}),
   Schema.TaggedStruct("Pause", { which: Which }),
-  /** Like a pause, but the monotonic clock stands still meanwhile, as on a suspended machine. */
+  /** Like a pause, but the monotonic clock stops meanwhile, as on a suspended machine. */
   Schema.TaggedStruct("Suspend", { which: Which }),
   Schema.TaggedStruct("Resume", {}),
-  /** Starts one more process; `handover`: placement tells the older ones that they own nothing any more. */
+  /** Starts one more process; `handover`: placement withdraws the partitions of the older ones. */
   Schema.TaggedStruct("SecondOwner", { handover: Schema.Boolean }),
   /** Moves a wall clock, also backwards. */
   Schema.TaggedStruct("ClockJump", { which: Which, millis: Schema.Int }),
@@ -132,9 +140,12 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("ClockGo", {}),
   Schema.TaggedStruct("Outage", { of: Schema.Literals(["log", "database", "hanging database"]), millis: Count }),
   Schema.TaggedStruct("Checkpoint", { which: Which }),
-  /** An operator purges by hand what the second-newest checkpoint and all cursors cover. */
+  /** An operator purges by hand the frames that the second-newest checkpoint and all cursors cover. */
   Schema.TaggedStruct("Purge", {}),
-  /** All processes die and the log loses its last frames, as a block file that was cut short does; then a process starts. */
+  /**
+   * All processes die and the log loses its last frames, as a block file that was cut short does; then a process
+   * starts.
+   */
   Schema.TaggedStruct("LoseTail", { frames: Count }),
   /** All processes die and a frame that must be replayed has changed on the disk; then a process starts. */
   Schema.TaggedStruct("CorruptFrame", { back: Count }),
@@ -165,12 +176,12 @@ export const Topology = Schema.Struct({
   checkpointMillis: Count,
   idleMillis: Count,
   feedFrames: Count,
-  /** Transactions of reactors that a process makes at once. Saved scenarios of earlier versions name none. */
+  /** Concurrent transactions of reactors in a process. Saved scenarios of earlier versions name none. */
   concurrentTransactions: Schema.optionalKey(Count)
 })
 export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 
-/** What is played: a seed, a deployment, steps and faults. Saved by `toJson`. See {@link generate}. */
+/** The input of a play: a seed, a deployment, steps and faults. Saved by `toJson`. See {@link generate}. */
 export const Scenario = Schema.Struct({
   /** The seed that the scenario was drawn from, and of all draws of the event loop. */
   seed: Seed,
@@ -185,7 +196,7 @@ export interface Scenario extends Schema.Schema.Type<typeof Scenario> {}
 const codec = Schema.toCodecJson(Scenario)
 
 /**
- * Reads a saved scenario. Throws when the text is none.
+ * Reads a saved scenario. Throws when the text is not a scenario.
  *
  * @example
  * ```ts

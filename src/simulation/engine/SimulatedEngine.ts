@@ -1,4 +1,7 @@
-/** A process of the simulated deployment that runs the real engine over simulated ports. When it is killed, only what it stored is left. */
+/**
+ * A process of the simulated deployment, which runs the real engine over simulated ports. When it is killed, only its
+ * stored data is left.
+ */
 import { Context, Effect, Exit, Logger, Scope } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
 import { defaultConfig } from "../../engine/config.ts"
@@ -24,12 +27,12 @@ export class SimulatedEngine {
   readonly process: SimulatedProcess
   readonly name: string
   readonly decisions: Decisions
-  /** The actors as this process runs them, watched. */
+  /** The actors of this process, watched. */
   readonly actors: ReadonlyMap<string, AnyActor>
-  /** What placement answers to this process. */
+  /** Placement's answer to this process. */
   owns = true
   engine: Engine["Service"] | undefined = undefined
-  /** Whether it was told to stop and is finishing what it accepted. */
+  /** Whether it is stopping and finishing its accepted commands. */
   isStopping = false
   /** Set by a fault: after this many more replies the process dies. */
   repliesUntilCrash: number | undefined = undefined
@@ -90,7 +93,7 @@ export class SimulatedEngine {
     )
   }
 
-  /** Closes the engine as a shutdown does, then the process is gone. */
+  /** Closes the engine as a shutdown does; then the process ends. */
   stop(): void {
     this.isStopping = true
     this.fork(Scope.close(this.scope, Exit.void), () => {

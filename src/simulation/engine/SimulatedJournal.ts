@@ -1,6 +1,6 @@
 /**
- * The simulated log: what JetStream with one or three replicas does to a publish, what it answers, and what gets lost on the way. The store
- * itself is `JournalMemory.ts`; one of these ports per process.
+ * Simulates the log: JetStream's handling of a publish with one or three replicas, its answers, and losses on the way.
+ * The store itself is `JournalMemory.ts`; each process has one of these ports.
  */
 import { Effect, Stream } from "effect"
 import {
@@ -45,7 +45,7 @@ export const maximumStaleMillis = 1_000
 const timeout: PublishAnswer = { _tag: "NoAnswer", reason: "timeout" }
 const disconnected: PublishAnswer = { _tag: "NoAnswer", reason: "disconnected" }
 
-/** What one partition's log remembers besides its frames. */
+/** The memory of one partition's log besides its frames. */
 interface ServerLog {
   readonly log: MemoryLog
   /** Sequences by frame identity, by which three replicas recognize a frame. */
@@ -74,7 +74,7 @@ export class LogServer {
     return found
   }
 
-  /** Carries out a publish at once. */
+  /** Carries out a publish immediately. */
   publish(
     partition: number,
     request: PublishRequest,
@@ -149,7 +149,7 @@ const makeRoundTrip = (simulation: Host, engine: HostedProcess): RoundTrip => {
       }
       const outages = simulation.machineOutages
       world.after(latency(), undefined, () => {
-        // The connection has ended with the server, and nobody sends the request again: a purge must not reach the log
+        // The connection has ended with the server, and the request is not sent again: a purge must not reach the log
         // that comes back.
         if (outages !== simulation.machineOutages) {
           simulation.marks.reach("fault, log: a request under way was lost with the machine")
@@ -292,7 +292,7 @@ class Publish {
       case "pause before the request":
         simulation.pause(engine)
         world.after(simulation.draw.int(1_000, 20_000), undefined, () => engine.process.resume())
-        // It leaves when the process goes on, whoever resumes the process.
+        // It leaves when the process continues, whoever resumes it.
         world.after(0, engine.process, () => this.arriveAfter(latency(), undefined))
         return
       default:

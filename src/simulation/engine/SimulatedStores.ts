@@ -1,6 +1,6 @@
 /**
- * The simulated PostgreSQL of a deployment: checkpoints, cursors with their transactions, and signals, each with what can go wrong on the way
- * to it. The stores themselves are the engine's in memory; one of these ports per process.
+ * Simulates the PostgreSQL of a deployment: checkpoints, cursors with their transactions, and signals, each with its
+ * faults on the way. The stores themselves are the engine's in memory; each process has one of these ports.
  */
 import { Effect, Stream } from "effect"
 import * as CheckpointsMemory from "../../engine/memory/CheckpointsMemory.ts"
@@ -21,7 +21,7 @@ const statementTimeoutMillis = 2_000
 /** How long a slow statement takes. */
 const slowMillis = [3_000, 15_000] as const
 
-/** When a statement is carried out that nobody waits for any more. */
+/** When an abandoned statement is carried out. */
 const lateMillis = [30_000, 90_000] as const
 
 /** Waits on the time of one process. */
@@ -82,8 +82,8 @@ export const makeCheckpoints = (simulation: Host, engine: HostedProcess): Checkp
         Effect.map(
           inner.list(partition),
           (records): ReadonlyArray<CheckpointRecord> =>
-            // The promise does not cover both stores forgetting the same at once: nothing would be left that shows the
-            // loss (docs/architecture.md, rule 9).
+            // The promise does not cover both stores forgetting the same data together: nothing would be left that
+            // shows the loss (docs/architecture.md, rule 9).
             fault === "stale" && simulation.damaged.get(partition)?.isLost !== true ? records.slice(1) : records
         )
       ),
@@ -174,7 +174,7 @@ export const makeCursors = (simulation: Host, engine: HostedProcess): Cursors["S
   })
 }
 
-/** Signals at most in one piece. */
+/** Most signals in one chunk. */
 const signalBatch = 8
 
 export const makeSignals = (simulation: Simulation, engine: SimulatedEngine): Signals["Service"] => {

@@ -1,6 +1,6 @@
 /**
- * One scenario as it is played: the machine room, the stores, the processes, the clients, and the checkers that are told everything. Steps
- * come from `play.ts`. Needs no service.
+ * Plays one scenario: the machine room, the stores, the processes, the clients, and the checkers that observe
+ * everything. Steps come from `play.ts`. Needs no service.
  */
 import { Exit } from "effect"
 import { partitionOf } from "../../engine/address.ts"
@@ -31,7 +31,7 @@ import { JobWorker, makeBooksStore } from "./SqlEffects.ts"
 import { type Commit, jsonOf, Truth } from "./Truth.ts"
 import type { Workload } from "./Workload.ts"
 
-/** What a checker found. See {@link play}. */
+/** A checker's finding. See {@link play}. */
 export interface Violation {
   readonly checker: string
   readonly message: string
@@ -51,8 +51,8 @@ const lastRetryMillis = 5_000
 const retryGrowth = 3
 
 /**
- * A client that was refused so often waits until a process begins or all is healed: time jumps by days, and a flood of clients that ask again
- * every few seconds would look like a deployment that does not come to rest.
+ * A client with this many refusals waits until a process begins or all is healed: time jumps by days, and a flood of
+ * clients that ask again every few seconds would look like a deployment that does not come to rest.
  */
 const patientTries = 8
 
@@ -254,7 +254,7 @@ export class Simulation {
     })
   }
 
-  /** Asks a process to load what a command touches. Nobody waits for it. */
+  /** Asks a process to load the actors that a command touches, without waiting for them. */
   prefetch(target: { organization: string; actor: string; key: string }, command: unknown, engine: SimulatedEngine) {
     const actor = engine.actors.get(target.actor)
     if (actor === undefined || engine.engine === undefined) return
@@ -339,7 +339,7 @@ export class Simulation {
     if (operation.answer !== undefined) return
     if (answer._tag !== "Failed") return this.settle(operation, answer)
     const mayBeStored = answer.error === "OutcomeUnknown"
-    // Nothing but a new process, which an operator starts, serves it again.
+    // Only a new process, which an operator starts, serves it again.
     if (answer.error === "PartitionStopped") this.patient.push(operation)
     else if (answer.isRetryable && (!mayBeStored || this.workload.isRepeatable)) this.askLater(operation)
     else this.settle(operation, answer)
@@ -350,7 +350,7 @@ export class Simulation {
     for (const observer of this.observers) observer.settled?.(operation)
   }
 
-  /** Asks again what was refused too often or by a stopped partition. */
+  /** Asks the commands again that were refused too often or by a stopped partition. */
   askPatient(): void {
     for (const operation of this.patient.splice(0)) this.askAfter(operation, firstRetryMillis)
   }
@@ -370,7 +370,7 @@ export class Simulation {
     })
   }
 
-  // What the ports tell.
+  // The reports of the ports.
 
   committed(
     partition: number,
@@ -400,14 +400,14 @@ export class Simulation {
     for (const observer of this.observers) observer.checkpointed?.(record, rows, engine)
   }
 
-  /** Removes frames as the server does when it is told to. */
+  /** Removes frames as the server does. */
   purge(partition: number, below: number, by: string): void {
     for (const observer of this.observers) observer.purging?.(partition, below, by)
     this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
     JournalMemory.purgeLog(this.server.of(partition).log, below)
   }
 
-  /** Told before signals are removed from their store. */
+  /** Called before signals are removed from their store. */
   forgetting(partition: number, through: number, by: string): void {
     for (const observer of this.observers) observer.forgetting?.(partition, through, by)
     this.trace(() => `  signals of partition ${partition}: removed up to ${through} by ${by}`)

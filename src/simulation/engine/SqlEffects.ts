@@ -1,6 +1,6 @@
 /**
- * The SQL reactor of a simulation and the work queue that it fills: they keep per record what transactions did, so that
- * a checker can count it. The queue's worker makes its effects outside any transaction and may die after one.
+ * Simulates the SQL reactor and the work queue that it fills: they count per record the effects of transactions, so
+ * that a checker can verify them. The queue's worker makes its effects outside any transaction and may die after one.
  */
 import { Effect } from "effect"
 import { ReactorTransaction } from "../../engine/ports/Cursors.ts"
@@ -11,7 +11,7 @@ import type { Simulation } from "./Simulation.ts"
 
 export const booksName = "books"
 
-/** What the simulated database holds besides the engine's own tables. */
+/** The content of the simulated database besides the engine's own tables. */
 export interface BooksStore {
   /** How often a committed transaction processed each record, by place `<partition>/<sequence>/<index>`. */
   readonly entries: Map<string, number>
@@ -62,7 +62,7 @@ export class JobWorker {
     this.simulation = simulation
   }
 
-  /** Tells the worker that there is work. */
+  /** Notifies the worker of work. */
   wake(): void {
     if (this.isBusy) return
     this.isBusy = true

@@ -1,6 +1,6 @@
 /**
- * What was really stored: every frame that any log of the simulation ever took, decoded, folded decision by decision, and kept after purges
- * and losses. The checkers compare everything else with it. Needs no service.
+ * Keeps the stored truth: every frame that any log of the simulation ever stored, decoded, folded decision by decision,
+ * and kept after purges and losses. The checkers compare everything else with it. Needs no service.
  */
 import type { AnyActor } from "../../engine/Actor.ts"
 import type { ActorAddress } from "../../engine/address.ts"
@@ -10,7 +10,7 @@ import type { StoredFrame } from "../../engine/ports/Journal.ts"
 import type { SimulatedProcess } from "../kernel/World.ts"
 import type { Decided } from "./Decisions.ts"
 
-/** A stored frame and how it came to be. */
+/** A stored frame and its origin. */
 export interface Commit {
   readonly partition: number
   readonly sequence: number
@@ -24,7 +24,7 @@ export interface Commit {
   readonly identity: string
   /** The decisions whose facts it holds, in their order. */
   readonly decisions: ReadonlyArray<Decided>
-  /** What does not fit between the frame and its decisions; undefined when all fits. */
+  /** The mismatch between the frame and its decisions; undefined when all fits. */
   readonly problem: string | undefined
 }
 
@@ -71,7 +71,7 @@ const within = <K, V>(map: Map<string, Map<K, V>>, key: string): Map<K, V> => {
   return found
 }
 
-/** What was decided in the last run of a drain, which decides anew what an earlier run of it has decided. */
+/** The decisions of the last run of a drain, which repeats the decisions of an earlier run. */
 const lastRun = (drafted: ReadonlyArray<Decided>): ReadonlyArray<Decided> => {
   const begins = drafted.findLastIndex(({ frame }, at) => at > 0 && frame.command <= drafted[at - 1]!.frame.command)
   return begins === -1 ? drafted : drafted.slice(begins)
@@ -98,7 +98,7 @@ export class Truth {
     this.partitionOf = partitionOf
   }
 
-  /** Takes in a frame that a log has just stored. */
+  /** Adds a frame that a log has just stored. */
   commit(
     partition: number,
     stored: StoredFrame,
@@ -178,7 +178,7 @@ export class Truth {
     return moments[0]!
   }
 
-  /** Finds the drafted decisions that a frame is made of: each one's facts stand in it in order. */
+  /** Finds the drafted decisions of a frame: each one's facts are in it in order. */
   private match(frame: Frame, drafted: ReadonlyArray<Decided>) {
     const decisions: Array<Decided> = []
     const texts = frame.records
@@ -186,8 +186,8 @@ export class Truth {
       .map(({ actor, event, fact, message }) =>
         JSON.stringify([actor.organization, actor.kind, actor.key, event ?? message ?? fact])
       )
-    // A refused decision may look like one that was stored: it was told before, or comes after that one in the same run of
-    // the drain, since what refuses it (its claim is no longer true) is that one's fact.
+    // A refused decision may look like a stored one: its answer was given earlier, or it comes after that one in the
+    // same run of the drain, since the reason of its refusal (its claim is no longer true) is that one's fact.
     let end = 0
     for (const decision of lastRun(drafted)) {
       if (decision.isRefused || !decision.records.every((text, at) => texts[end + at] === text)) continue

@@ -1,4 +1,7 @@
-/** Describes what a simulation runs: actors, their commands, and the promises of their rules. `workloadOf` makes one from an actor. */
+/**
+ * Describes the content of a simulation: actors, their commands, and the promises of their rules. `workloadOf` makes
+ * one from an actor.
+ */
 import type { Arbitrary } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
 import type { AnyLane } from "../../engine/Lane.ts"
@@ -7,12 +10,15 @@ import type { States } from "../rules/States.ts"
 import type { Checker } from "./Checker.ts"
 
 /**
- * A model of an actor, written independently of its rule: it is told every stored decision in order and says what the reply must have been.
- * See {@link simulate}.
+ * A model of an actor, written independently of its rule: it sees every stored decision in order and predicts the
+ * reply. See {@link simulate}.
  */
 export interface Oracle<Model, Command, Reply, Rejection> {
   readonly initial: (key: string) => Model
-  /** What a command must lead to. `now` is the decision's time, milliseconds since the Unix epoch. Must not change `model`. */
+  /**
+   * Predicts the result of a command. `now` is the decision's time, milliseconds since the Unix epoch. Must not change
+   * `model`.
+   */
   readonly step: (model: Model, command: Command, now: number) => Expected<Model, Reply, Rejection>
 }
 
@@ -36,11 +42,11 @@ export interface Together {
   readonly all: Sentences
 }
 
-/** Times at which it matters when a command comes; see `Meet` of `Scenario.ts`. */
+/** Times that matter for commands; see `Meet` of `Scenario.ts`. */
 export interface Meetings {
-  /** Milliseconds after a time that stands in an actor's state. */
+  /** Milliseconds after a time in an actor's state. */
   readonly after: ReadonlyArray<number>
-  /** Whether some scenarios ask an actor thousands of commands, so that a state without a bound meets the engine's. */
+  /** Whether some scenarios send an actor thousands of commands, so that a state without a bound meets the engine's. */
   readonly floods: boolean
 }
 
@@ -55,11 +61,11 @@ export interface CommandSource {
   readonly keys?: ReadonlyArray<string>
   /** The key that the command of this number goes to, instead of a drawn one. */
   readonly keyOf?: (number: number) => string
-  /** Whether the command claims that its actor is fresh; whoever draws it may be wrong. */
+  /** Whether the command claims that its actor is fresh; the claim may be wrong. */
   readonly isFresh?: boolean
 }
 
-/** What is simulated: actors, commands, and what must hold of them. See {@link workloadOf}. */
+/** The content of a simulation: actors, commands, and the promises to check. See {@link workloadOf}. */
 export interface Workload {
   readonly name: string
   readonly actors: ReadonlyArray<AnyActor>
@@ -68,19 +74,22 @@ export interface Workload {
   readonly organizations: ReadonlyArray<string>
   readonly keys: ReadonlyArray<string>
   readonly commands: ReadonlyArray<CommandSource>
-  /** Commands that are asked under idempotency keys of the engine; none when left out. */
+  /** Commands that are asked under idempotency keys of the engine; default: none. */
   readonly onceCommands?: ReadonlyArray<CommandSource>
-  /** The least that a deployment must hold for its largest command. */
+  /** The minimum capacity of a deployment, for its largest command. */
   readonly least?: { readonly maximumActors: number; readonly logBytes: number }
-  /** Actors that are followed and listed; none when left out. */
+  /** Actors that are followed and listed; default: none. */
   readonly follows?: ReadonlyArray<AnyActor>
-  /** Stretches of time that are leapt over, milliseconds, for rules of hours and days; none when left out. */
+  /** Stretches of time to leap over, milliseconds, for rules of hours and days; default: none. */
   readonly leaps?: ReadonlyArray<number>
-  /** Makes scenarios for rules that nobody knows yet: commands at times that matter, and very many of them; none when left out. */
+  /** Makes scenarios for unknown rules: commands at times that matter, and very many of them; default: none. */
   readonly meetings?: Meetings
-  /** Whether earlier commands are never asked again on purpose, because each brings something new into being. */
+  /** Whether earlier commands are never asked again on purpose, because each creates something new. */
   readonly isWithoutRepeats?: boolean
-  /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */
+  /**
+   * Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the
+   * command.
+   */
   readonly isRepeatable: boolean
   /** By kind. */
   readonly oracles: Readonly<Record<string, AnyOracle>>

@@ -1,6 +1,7 @@
 /**
- * Commands that are texts, numbers or null, each in an object of its own on its way through the engine: two texts that are equal are one value, and what
- * became of one would be taken for the other's. The rules get what they are defined for. Needs no service.
+ * Boxes commands that are texts, numbers or null on their way through the engine, each in an object of its own: two
+ * equal texts are one value, and the result of one would be mistaken for the other's. The rules get the values that
+ * they are defined for. Needs no service.
  */
 import type { AnyActor } from "../../engine/Actor.ts"
 import type { ActorAddress } from "../../engine/address.ts"
@@ -13,14 +14,14 @@ class Boxed {
   }
 }
 
-/** An object that stands for a command, itself where it is one. */
+/** The object of a command: itself if it is one. */
 export const boxed = (command: unknown): object =>
   typeof command === "object" && command !== null ? command : new Boxed(command)
 
-/** The command as its rule is asked it. */
+/** The command in the form that its rule gets. */
 export const unboxed = (command: unknown): unknown => (command instanceof Boxed ? command.command : command)
 
-/** The same actor, which takes its commands in boxes too. */
+/** Wraps an actor so that it accepts boxed commands too. */
 export const takingBoxed = (actor: AnyActor): AnyActor => {
   const { decide, touches } = actor.options
   return {

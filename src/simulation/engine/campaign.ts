@@ -14,15 +14,18 @@ import type { Workload } from "./Workload.ts"
 /** One in this many scenarios is played twice: the same seed must give the same course of events. */
 const repeatEvery = 50
 
-/** Tasks of all plays that make one scenario small, beside a bound on their number: some scenarios take a second to play. */
+/**
+ * Tasks of all plays that make one scenario small, beside a bound on their number: some scenarios take a second to
+ * play.
+ */
 const shrinkingTasks = 6_000_000
 
-/** Which seeds are played, and how. See {@link campaign}. */
+/** The seeds to play, and how. See {@link campaign}. */
 export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
   /** The first seed; further ones follow it. */
   readonly seed: number
   readonly seeds: number
-  /** Steps of each scenario; 100 unless told otherwise. */
+  /** Steps of each scenario; default 100. */
   readonly steps?: number
   /** Asked after each scenario; true ends the campaign early. */
   readonly isOver?: (played: number) => boolean
@@ -36,18 +39,18 @@ export interface Failure {
   /** Steps and faults that the scenario had before it was shrunk. */
   readonly drawnSteps: number
   readonly drawnFaults: number
-  /** Whether shrinking ended because nothing more could be left out, and not at its budget. */
+  /** Whether shrinking ended because nothing more could be left out, rather than at its budget. */
   readonly isSmall: boolean
   /**
-   * Whether the scenario failed again when it was played again. If not, the rule keeps something beside its state, and the scenario is the drawn
-   * one, without a trace.
+   * Whether the scenario failed again when it was replayed. If not, the rule keeps something beside its state, and the
+   * scenario is the drawn one, without a trace.
    */
   readonly comesAgain: boolean
   /** The course of the shrunk scenario, for people. */
   readonly trace: ReadonlyArray<string>
 }
 
-/** How many scenarios were played, what they reached, and the first that failed. See {@link campaign}. */
+/** The number of played scenarios, their marks, and the first that failed. See {@link campaign}. */
 export interface CampaignReport {
   readonly played: number
   readonly marks: Marks
@@ -87,7 +90,7 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
 }
 
 /**
- * Shrinks a scenario that fails and plays what is left of it with a trace. Undefined when it does not fail.
+ * Shrinks a scenario that fails and plays the rest with a trace. Undefined when it does not fail.
  *
  * @example
  * ```ts
@@ -101,7 +104,7 @@ export const explain = (workload: Workload, scenario: Scenario, options: PlayOpt
   return violation === undefined ? undefined : failureOf(workload, scenario, violation, options)
 }
 
-/** The failure of a scenario in which a play has found a violation. Says so as well where no further play finds it. */
+/** The failure of a scenario in which a play has found a violation. It also notes if no further play finds it. */
 const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
   const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
   if (play(drawn, workload, options).violation === undefined) return once

@@ -1,4 +1,4 @@
-/** How clients send commands and read answers. Needs no service. */
+/** Sends clients' commands and reads their answers. Needs no service. */
 import { Cause, type Exit, Schema } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
 import { isRetryable, OnceError } from "../../engine/errors.ts"

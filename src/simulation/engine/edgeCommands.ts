@@ -1,6 +1,6 @@
 /**
- * Commands at times that matter, and very many of them: what a simulation of rules that nobody knows yet tries. The times are those that stand in the
- * actors' own states, and the beginnings of hours, days and months. Needs no service.
+ * Sends commands at times that matter, and floods of commands, for a simulation of unknown rules. The times come from
+ * the actors' own states, and from the beginnings of hours, days and months. Needs no service.
  */
 
 import { epochMillis } from "../kernel/World.ts"
@@ -30,11 +30,11 @@ const nearMillis = 30 * 365 * dayMillis
 /** Within this time an engine notices that its clock was set forth, milliseconds. */
 const noticedMillis = 62_000
 
-/** The last millisecond passes in such steps, and there are so many of them at most. */
+/** The last millisecond passes in steps of this length, up to a number of them. */
 const lastStepMillis = 0.25
 const lastSteps = 8
 
-/** Commands of a flood that are asked at once, and how long after them the next ones come, milliseconds. */
+/** Concurrent commands of a flood, and the pause before the next ones, milliseconds. */
 const floodedAtOnce = 32
 const floodPauseMillis = 5
 
@@ -77,13 +77,16 @@ const beginnings = (now: number): readonly [number, number, number] => {
   ]
 }
 
-/** The time that a number stands for. It stays that one when earlier times leave the state, as they do while a scenario is made small. */
+/**
+ * The time that a number stands for. It stays that one when earlier times leave the state, as they do while a scenario
+ * is made small.
+ */
 const timeOf = (history: ActorHistory, number: number, now: number): number => {
   const next = beginnings(now)
   return timesOf(history)[number] ?? next[number % next.length]!
 }
 
-/** Lets time pass until the wall clock of the newest process shows this time. */
+/** Advances time until the wall clock of the newest process shows this time. */
 const passUntil = (simulation: Simulation, time: number): void => {
   const { world } = simulation
   const wall = () => simulation.newest()?.process.wallMillis() ?? epochMillis + world.now + world.leapt
@@ -95,7 +98,7 @@ const passUntil = (simulation: Simulation, time: number): void => {
     simulation.marks.reach("rule, time has jumped")
   }
   world.advance(Math.max(0, Math.min(ahead, noticedMillis) - 1))
-  // To the millisecond, unless the clock stands still or another process has begun meanwhile.
+  // To the millisecond, unless the clock is stopped or another process has begun meanwhile.
   for (let step = 0; step < lastSteps && wall() < time && !world.isOver; step++) world.advance(lastStepMillis)
 }
 

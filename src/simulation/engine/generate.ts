@@ -1,6 +1,7 @@
 /**
- * Draws scenarios. Fault rates are drawn per seed, and few kinds of faults intensively rather than all lightly: a scenario is about something
- * (TigerBeetle's VOPR, FoundationDB's swarms). Commands are drawn by effect's Arbitrary from their schemas.
+ * Draws scenarios. Fault rates are drawn per seed, and few kinds of faults intensively rather than all lightly: a
+ * scenario is about something (TigerBeetle's VOPR, FoundationDB's swarms). Commands are drawn by effect's Arbitrary
+ * from their schemas.
  */
 import { Arbitrary, Effect, Schema } from "effect"
 import { Prng } from "../kernel/Prng.ts"
@@ -15,7 +16,7 @@ import {
 } from "./Scenario.ts"
 import type { CommandSource, Workload } from "./Workload.ts"
 
-/** Steps of a scenario unless told otherwise. See {@link generate}. */
+/** Default steps of a scenario. See {@link generate}. */
 export const defaultSteps = 100
 
 /** Faults are planned among this many first operations of a kind. */
@@ -24,7 +25,10 @@ const plannedOperations = 160
 /** Largest seed. */
 const maximumSeed = 1_000_000_000
 
-/** How many scenarios of rules have a flood of commands, and commands of each: a fact of 24 bytes for each fills a state. */
+/**
+ * The share of scenarios of rules with a flood of commands, and commands of each: a fact of 24 bytes for each fills a
+ * state.
+ */
 const floodChance = 0.1
 const floodCommands = 3_000
 
@@ -49,7 +53,7 @@ const usual: Partial<Record<StepTag, number>> = {
   Advance: 12
 }
 
-/** What a scenario can be about, each with the weights of its steps. */
+/** The themes of scenarios, each with the weights of its steps. */
 const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { Crash: 5 },
   { Crash: 2, SecondOwner: 3 },
@@ -119,7 +123,7 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
 }
 
 /**
- * Scenarios as an Arbitrary, for whoever wants to combine them.
+ * Scenarios as an Arbitrary, for callers that combine them.
  *
  * @example
  * ```ts
@@ -205,7 +209,7 @@ const encode = (source: CommandSource, value: unknown): unknown => {
   return encoder(value)
 }
 
-/** The commands of a flood, which come again and again where it asks for more. */
+/** The commands of a flood, repeated if it asks for more. */
 export const floodOf = (
   workload: Workload,
   { actor, count, draw }: Step & { readonly _tag: "Flood" }
@@ -368,7 +372,7 @@ const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
 const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
-    // Most faults are at a publish; the other operations are seldom, so a larger share of them fails.
+    // Most faults are at a publish; the other operations are rare, so a larger share of them fails.
     const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }

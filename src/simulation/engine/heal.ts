@@ -1,6 +1,6 @@
 /**
- * The end of a scenario: all faults stop, an operator does what only an operator can, and the deployment finishes its
- * work. It does not depend on the steps that came before.
+ * Ends a scenario: all faults stop, an operator makes the repairs that only an operator can, and the deployment
+ * finishes its work. It does not depend on the steps that came before.
  */
 
 import { isInternalKind } from "../../engine/internalActor.ts"
@@ -24,12 +24,12 @@ export const ensureOwner = (simulation: Simulation): void => {
   if (simulation.isHealed) setClocksRight(simulation)
 }
 
-/** How long until somebody notices that the last process has died, milliseconds. */
+/** How long until the death of the last process is noticed, milliseconds. */
 const restartMillis = 100
 
 /**
- * Starts a process soon where none lives. A fault that was taken before the healing may kill one after it ("crash after the commit"), and no step
- * comes any more that would start another.
+ * Starts a process soon if none lives. A fault that was taken before the healing may kill one after it ("crash after
+ * the commit"), and no later step would start another.
  */
 export const restartLater = (simulation: Simulation): void => {
   simulation.world.after(restartMillis, undefined, () => ensureOwner(simulation))
@@ -49,7 +49,7 @@ const restore = (simulation: Simulation): void => {
   simulation.damaged.clear()
 }
 
-/** All faults stop, and an operator does what only an operator can. */
+/** Stops all faults, and makes the repairs that only an operator can. */
 export const heal = (simulation: Simulation): void => {
   const { world } = simulation
   simulation.trace(() => "healed")
@@ -86,7 +86,10 @@ const setClocksRight = (simulation: Simulation): void => {
   }
 }
 
-/** Whether a frame came from a clock that was ahead. A frame that was under way at the healing may arrive some seconds later. */
+/**
+ * Whether a frame came from a clock that was ahead. A frame that was under way at the healing may arrive some seconds
+ * later.
+ */
 const isClockBehind = (simulation: Simulation): boolean => {
   const last = latestFrameTime(simulation)
   return simulation.living().some(({ process }) => process.wallMillis() < last)
@@ -95,7 +98,7 @@ const isClockBehind = (simulation: Simulation): boolean => {
 /** How often an operator restarts stopped partitions after healing. */
 const operatorRestarts = 2
 
-/** Lets a healed deployment finish its work. An operator restarts partitions that have stopped for good. */
+/** Makes a healed deployment finish its work. An operator restarts partitions that have stopped for good. */
 export const comeToRest = (simulation: Simulation): void => {
   simulation.world.advance(restMillis)
   const end = simulation.world.now + healingMillis
@@ -126,7 +129,7 @@ export const comeToRest = (simulation: Simulation): void => {
 /** Bytes that any frame of the workload fits in. */
 const roomyBytes = 4_096
 
-/** Whether a log is full of frames that cannot go, so that only more room helps. */
+/** Whether a log is full of frames that cannot be removed, so that only more room helps. */
 const isFullForGood = ({ logBytes, scenario, server, stores }: Simulation): boolean => {
   for (let partition = 0; partition < scenario.topology.partitions; partition++) {
     const { log } = server.of(partition)
@@ -158,7 +161,7 @@ const isAtRest = (simulation: Simulation): boolean => {
     // A hanging statement has kept an old checkpoint from being removed.
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
-  // These are sent again by themselves.
+  // These are sent again automatically.
   if (firstParked(simulation).some(isWaiting)) return false
   return true
 }
@@ -170,7 +173,7 @@ const isAtRest = (simulation: Simulation): boolean => {
 export const hasNothingLeft = (simulation: Simulation): boolean =>
   isAtRest(simulation) && !simulation.truth.wantsWakes()
 
-/** The first message that is parked of each sending partition and receiver. */
+/** The first parked message of each sending partition and receiver. */
 export const firstParked = ({ stores }: Simulation): ReadonlyArray<ParkedRecord> => {
   const first = new Map<string, ParkedRecord>()
   for (const record of stores.cursors.parked) {

@@ -1,6 +1,6 @@
 /**
- * Plays a scenario: the safety phase with its faults, then everything is healed and must come to rest (liveness). The same scenario plays the
- * same each time; nothing of it touches the real clock or a real event loop.
+ * Plays a scenario: the safety phase with its faults, then everything is healed and must come to rest (liveness). The
+ * same scenario plays the same each time; nothing of it touches the real clock or a real event loop.
  */
 
 import { encodeClaim, FrameBuilder, hashOf, identityOf } from "../../engine/frame.ts"
@@ -31,17 +31,18 @@ export interface Outcome {
   readonly marks: Marks
   /** Equal for equal courses of events. */
   readonly fingerprint: string
-  /** Empty unless it was asked for. */
+  /** Empty unless it was requested. */
   readonly trace: ReadonlyArray<string>
-  /** Tasks that were run: what it cost to play. */
+  /** Tasks that were run: the cost of the play. */
   readonly tasks: number
   /** Index of the step after which it was found; undefined for none or after healing. */
   readonly failedStep: number | undefined
 }
 
 /**
- * How long a healed deployment with timers runs on before its end is judged. A timer notices a clock that was set within a minute; where the log is full,
- * it also waits for a statement that hung when it was healed, up to a minute, and for the pause behind that, up to half of one.
+ * How long a healed deployment with timers runs on before its end is judged. A timer notices a clock that was set
+ * within a minute; where the log is full, it also waits for a statement that hung when it was healed, up to a minute,
+ * and for the pause behind that, up to half of one.
  */
 const settlingMillis = 160_000
 
@@ -106,7 +107,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
   }
 }
 
-/** Steps follow each other at once, after some tasks, or after some time. */
+/** Steps follow each other immediately, after some tasks, or after some time. */
 const passTime = ({ world }: Simulation, pace: Prng): void => {
   const kind = pace.next()
   if (kind < 0.3) world.run(pace.int(0, 12))
@@ -145,7 +146,10 @@ const seedOldFrames = (simulation: Simulation): void => {
   }
 }
 
-/** The branches of docs/architecture.md, rule 2 that were taken, and what became of messages, from the engine's own metrics. */
+/**
+ * The branches of docs/architecture.md, rule 2 that were taken, and the results of messages, from the engine's own
+ * metrics.
+ */
 const marksOfMetrics = function* (simulation: Simulation): Generator<string> {
   for (const metric of simulation.world.metrics.values()) {
     const mark = messageMarks[metric.id]

@@ -1,4 +1,4 @@
-/** What scenarios of every kind are made of, and how those that fail are made small and told. Needs no service. */
+/** Defines the common parts of scenarios of every kind, and shrinks and describes those that fail. Needs no service. */
 import { Schema } from "effect"
 import { leaveOut } from "./shrink.ts"
 
@@ -7,7 +7,7 @@ export const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Num
 
 export const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
-/** One planned fault: the `nth` operation of its kind goes wrong like this. `operations` are those that can, each with its kinds. */
+/** One planned fault: the `nth` operation of its kind goes wrong like this. `operations` lists the kinds of each. */
 export const faultOf = <Operation extends string>(operations: Readonly<Record<Operation, ReadonlyArray<string>>>) =>
   Schema.Struct({
     operation: Schema.Literals(Object.keys(operations) as [Operation, ...Array<Operation>]),
@@ -15,7 +15,7 @@ export const faultOf = <Operation extends string>(operations: Readonly<Record<Op
     kind: Schema.String
   })
 
-/** Scenarios of a kind as text. `fromJson` throws on anything that is none. */
+/** Encodes scenarios of a kind as text. `fromJson` throws on any other text. */
 export const textOf = <S extends Schema.Codec<unknown, unknown>>(scenario: S) => {
   const json = Schema.fromJsonString(scenario)
   return {
@@ -36,10 +36,10 @@ interface Played {
   readonly trace: ReadonlyArray<string>
 }
 
-/** Lines of a course that are told. */
+/** Lines of a trace in a description. */
 const toldLines = 150
 
-/** How a kind of scenarios is made small and told. */
+/** Shrinks and describes a kind of scenarios. */
 export const telling = <
   S extends Small<S["faults"][number], S["steps"][number], S["topology"]>,
   Options extends object

@@ -1,6 +1,6 @@
 /**
- * Makes a failing scenario small: leaves out steps and faults (halves first, then single ones), and simplifies what is left, as long as the same
- * checker still complains. Deterministic; works on saved scenarios too.
+ * Makes a failing scenario small: leaves out steps and faults (halves first, then single ones), and simplifies the
+ * rest, as long as the same checker still complains. Deterministic; works on saved scenarios too.
  */
 import { Schema } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
@@ -11,7 +11,7 @@ import type { Workload } from "./Workload.ts"
 /** Most plays for shrinking one scenario. */
 const maximumPlays = 1_500
 
-/** What is left of a scenario that fails. See {@link shrink}. */
+/** The rest of a scenario that fails. See {@link shrink}. */
 export interface Shrunk {
   readonly scenario: Scenario
   readonly plays: number
@@ -19,7 +19,7 @@ export interface Shrunk {
   readonly isCutShort: boolean
 }
 
-/** Leaves out as many items as it can, half of them at first and then ever fewer, while what is left still fails. */
+/** Leaves out as many items as it can, half of them at first and then ever fewer, while the rest still fails. */
 export const leaveOut = <A>(
   items: ReadonlyArray<A>,
   stillFails: (rest: ReadonlyArray<A>) => boolean

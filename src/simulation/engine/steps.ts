@@ -1,4 +1,4 @@
-/** What the steps of a scenario do to a simulation, faults of disks and clocks included. */
+/** Performs the steps of a scenario on a simulation, faults of disks and clocks included. */
 import { lastSequenceOf } from "../../engine/memory/JournalMemory.ts"
 import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
 import { flood, meet } from "./edgeCommands.ts"
@@ -14,19 +14,19 @@ const pick = (simulation: Simulation, which: Which): SimulatedEngine | undefined
   return which === "older" && living.length > 1 ? living[living.length - 2] : living[living.length - 1]
 }
 
-/** Processes that live at the same time, at most. */
+/** Most processes that live at the same time. */
 const maximumProcesses = 3
 
 /** Within this time an engine notices that its clock was set forth, milliseconds. */
 const noticedMillis = 62_000
 
-/** Lets hours or days go by without the looks at its log that an idle engine takes meanwhile. */
+/** Lets hours or days pass without an idle engine's checks of its log meanwhile. */
 export const leap = (simulation: Simulation, millis: number): void => {
   simulation.world.leapt += millis
   simulation.world.advance(noticedMillis)
 }
 
-/** Performs one step, without letting time pass. */
+/** Performs one step, without advancing time. */
 export const perform = (simulation: Simulation, step: Step) => {
   switch (step._tag) {
     case "Command":
@@ -186,7 +186,7 @@ const crashAll = (simulation: Simulation, where: string): void => {
   for (const engine of simulation.living()) simulation.crash(engine, where)
 }
 
-/** Removes the last frames that a checkpoint or a cursor has seen. Does nothing when nobody has seen any. */
+/** Removes the last frames that a checkpoint or a cursor has seen. Does nothing if there are none. */
 const loseTail = (simulation: Simulation, frames: number): void => {
   const { stores } = simulation
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {

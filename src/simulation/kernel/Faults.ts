@@ -1,8 +1,11 @@
-/** The fault plan as it is played: counts the operations, hands out the planned faults, and notes which were reached. Needs no service. */
+/**
+ * Plays the fault plan: counts the operations, hands out the planned faults, and notes which were reached. Needs no
+ * service.
+ */
 import type { Marks } from "../engine/Marks.ts"
 import type { Operation } from "../engine/Scenario.ts"
 
-/** `O`: the operations that a simulation knows. */
+/** `O`: the operations of a simulation. */
 export class Faults<O extends string = Operation> {
   /** For each operation, the planned fault by its number. */
   private readonly planned = new Map<O, Map<number, string>>()

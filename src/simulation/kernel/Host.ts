@@ -1,4 +1,4 @@
-/** What the simulated log and stores need of the simulation that they belong to, and of the process that uses them. */
+/** Defines the parts of a simulation, and of the process that uses them, that the simulated log and stores need. */
 
 import type { CheckpointsStore } from "../../engine/memory/CheckpointsMemory.ts"
 import type { CursorsStore } from "../../engine/memory/CursorsMemory.ts"

@@ -1,9 +1,10 @@
 /**
- * The outages of a scenario: which systems are away or hang, and for how long. Times are the world's, in milliseconds.
+ * Tracks the outages of a scenario: which systems are away or hang, and for how long. Times are the world's, in
+ * milliseconds.
  */
 import type { World } from "./World.ts"
 
-/** What can be away, or hang. */
+/** A system that can be away, or hang. */
 export type Outage = "log" | "database" | "hanging database"
 
 interface Span {

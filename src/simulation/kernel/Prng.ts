@@ -1,6 +1,6 @@
 /**
- * The seeded random source of simulations: sfc32, its four words mixed from a seed and a stream's name, so that the
- * draws of one part of a simulation do not shift those of another. Needs no service.
+ * Draws the random numbers of simulations from a seed: sfc32, its four words mixed from a seed and a stream's name, so
+ * that the draws of one part of a simulation do not shift those of another. Needs no service.
  */
 import type { Random } from "effect"
 

@@ -1,7 +1,8 @@
 /**
- * The simulated machine room: one event loop with virtual time, and processes that can be paused, killed and given a wrong clock. All that
- * runs in a simulation runs in here, one task after the other, so that a seed decides everything: which ready task is next, how long
- * a message takes, when a fiber is made to yield. Gives each process effect's Clock, Random and Scheduler. Needs no service.
+ * Simulates the machine room: one event loop with virtual time, and processes that can be paused, killed and given a
+ * wrong clock. Every part of a simulation runs in here, one task after the other, so that a seed decides everything:
+ * which ready task is next, how long a message takes, when a fiber must yield. Gives each process effect's Clock,
+ * Random and Scheduler. Needs no service.
  */
 import { Clock, Context, Duration, Effect, Logger, Metric, Random, References, Scheduler } from "effect"
 import { Heap, type HeapEntry } from "../../common/Heap.ts"
@@ -32,7 +33,7 @@ export interface WorldOptions {
   readonly disorder: number
   /** Most operations before a fiber must yield. The actual number is drawn from 1 to this each time. */
   readonly sliceOperations: number
-  /** By how much every look at the monotonic clock moves it: a slow processor, microseconds. */
+  /** By how much every read of the monotonic clock moves it: a slow processor, microseconds. */
   readonly dragMicros: number
 }
 
@@ -45,13 +46,13 @@ export class SimulatedProcess {
   paused = false
   /** How far its wall clock is ahead of the true time, milliseconds. */
   clockOffset = 0
-  /** The wall clock stands still at this time. */
+  /** The time at which the wall clock is stopped. */
   clockStoppedAt: number | undefined = undefined
   held: Array<() => void> = []
-  /** How far its monotonic clock is behind because it stood still during suspensions, milliseconds. */
+  /** How far its monotonic clock is behind because it was stopped during suspensions, milliseconds. */
   private monotonicLag = 0
   private suspendedAt: number | undefined = undefined
-  /** Time that none of its clocks has shown: its wall clock was set back while its monotonic clock stood still. */
+  /** Time that none of its clocks has shown: its wall clock was set back while its monotonic clock was stopped. */
   hiddenMillis = 0
   private operations: number
   private readonly slices: Prng
@@ -116,8 +117,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * Suspends the process: its monotonic clock stands still until it is resumed. Its wall clock goes on, like the
-   * machine's hardware clock, even if it stood still before, since a process without any running clock cannot know that
+   * Suspends the process: its monotonic clock is stopped until it is resumed. Its wall clock continues, like the
+   * machine's hardware clock, even if it was stopped before, since a process without any running clock cannot know that
    * time has passed.
    */
   suspend(): void {
@@ -125,7 +126,7 @@ export class SimulatedProcess {
     this.clockStoppedAt = undefined
   }
 
-  /** Sets the wall clock forth or back. */
+  /** Sets the wall clock forward or back. */
   jump(millis: number): void {
     this.clockOffset += millis
     if (this.isSuspended && millis < 0) this.hiddenMillis -= millis
@@ -158,12 +159,12 @@ export class World {
   readonly metrics: Metric.MetricRegistry = new Map()
   /** Monotonic time since the beginning, milliseconds with a fraction. */
   now = 0
-  /** By how much all wall clocks, and those of processes to come, were set forth together, milliseconds. */
+  /** How far all wall clocks, and those of future processes, were set forward together, milliseconds. */
   leapt = 0
   tasksRun = 0
   /** Operations since the running fiber last yielded. */
   busy = 0
-  /** Whether time stands still for good, because what was looked for is found. */
+  /** Whether time is stopped for good, because the violation is found. */
   isOver = false
   private readonly order: Prng
   private readonly queue: Array<Task> = []
@@ -176,7 +177,7 @@ export class World {
     this.order = new Prng(options.seed, "order")
   }
 
-  /** Monotonic nanoseconds; looking costs what `dragMicros` says. */
+  /** Monotonic nanoseconds; each read takes `dragMicros`. */
   nanos(): bigint {
     this.now += this.options.dragMicros / 1000
     if (this.nanosAt !== this.now) {
@@ -205,7 +206,7 @@ export class World {
     }
   }
 
-  /** Runs what is ready, at most `maximum` tasks. */
+  /** Runs ready tasks, at most `maximum`. */
   run(maximum: number): void {
     for (let count = 0; count < maximum && this.queueHead < this.queue.length; count++) {
       const task = this.take()
@@ -228,12 +229,12 @@ export class World {
     }
   }
 
-  /** Lets time pass: everything that is due meanwhile happens at its time. */
+  /** Advances time: everything that is due meanwhile happens at its time. */
   advance(millis: number): void {
     this.advanceUntil(this.now + millis, () => false)
   }
 
-  /** Lets time pass until a condition holds, at most up to a time. Answers whether it holds. */
+  /** Advances time until a condition holds, at most up to a time. Returns whether it holds. */
   advanceUntil(end: number, done: () => boolean): boolean {
     while (!this.isOver) {
       this.run(Number.POSITIVE_INFINITY)

@@ -1,18 +1,18 @@
 /**
- * Watches a rule while it runs in the engine: what its functions throw, what they change that is not theirs, what they read of the machine, and
- * whether they answer the same when they are asked the same. The engine promises its users that it will refuse most of that; a simulation says
- * which function it was. Needs no service.
+ * Watches a rule while it runs in the engine: exceptions of its functions, changes of values that are not its own,
+ * reads of the machine, and different answers to the same question. The engine promises its users to refuse most of
+ * that; a simulation names the function. Needs no service.
  */
 import { isDeepStrictEqual } from "node:util"
 import { type AnyActor, type DecideContext, Decision, WakeAgain } from "../../engine/Actor.ts"
 import { describe } from "../../engine/describe.ts"
 
-/** Told what is wrong with a rule; `isImpure` for what makes it answer otherwise another time. */
+/** Receives the fault of a rule; `isImpure` for one that makes the rule answer differently another time. */
 export type Complain = (sentence: string, isImpure: boolean) => void
 
 const show = (value: unknown): string => JSON.stringify(value) ?? String(value)
 
-/** The JSON form of something; undefined where its schema refuses it, which the engine says itself. */
+/** The JSON form of a value; undefined if its schema refuses it, which the engine reports itself. */
 const encoded = (encode: (value: unknown) => unknown, value: unknown): unknown => {
   try {
     return encode(value)
@@ -21,7 +21,7 @@ const encoded = (encode: (value: unknown) => unknown, value: unknown): unknown =
   }
 }
 
-/** What of a decision can be compared. */
+/** The comparable parts of a decision. */
 const contentOf = (answer: unknown): unknown => {
   if (!(answer instanceof Decision)) return answer
   const others = answer.others.map(({ actor, facts, key }) => ({ kind: actor.kind, key, facts }))
@@ -36,7 +36,7 @@ const contentOf = (answer: unknown): unknown => {
 }
 
 export class RuleWatch {
-  /** Who is told. A scenario sets it for its time. */
+  /** The receiver of complaints. A scenario sets it for its time. */
   complain: Complain = () => {}
 
   private impure(sentence: string): void {
@@ -47,7 +47,7 @@ export class RuleWatch {
     this.complain(sentence, false)
   }
 
-  /** The same actor, watched. */
+  /** Wraps an actor so that it is watched. */
   of(actor: AnyActor): AnyActor {
     const { decide, evolve, touches, wake, wakeAt, wakeTouches } = actor.options
     const options = {
@@ -116,7 +116,7 @@ export class RuleWatch {
     }
   }
 
-  /** Whether what was decided can be written at all. */
+  /** Whether the decision's values can be written at all. */
   private checkFacts(actor: AnyActor, name: string, answer: unknown): void {
     if (!(answer instanceof Decision)) return
     const check = (of: AnyActor, facts: ReadonlyArray<unknown>) => {
@@ -197,7 +197,7 @@ const showValue = (value: unknown): string => {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** The first place at which two values differ, and what stands there; undefined when they are equal. */
+/** The first place at which two values differ, with both values; undefined when they are equal. */
 export const differenceOf = (left: unknown, right: unknown, at = ""): string | undefined => {
   if (isDeepStrictEqual(left, right)) return undefined
   if (isRecord(left) && isRecord(right))
@@ -210,7 +210,7 @@ export const differenceOf = (left: unknown, right: unknown, at = ""): string | u
 
 type Told = (name: string) => void
 
-/** Who is told; undefined while nothing is watched. */
+/** The receiver of reads; undefined while nothing is watched. */
 let told: Told | undefined
 
 const RealDate = globalThis.Date
@@ -253,7 +253,7 @@ const exchange = (date: DateConstructor, randomNumber: () => number, performance
   globalThis.performance = performance
 }
 
-/** Runs something, and tells what it reads of the machine. */
+/** Runs something, and reports its reads of the machine. */
 export const watching = <A>(tell: Told, run: () => A): A => {
   const outer = told
   told = tell

@@ -1,4 +1,4 @@
-/** The stored states of all actors, as invariants over several of them see them. Needs no service. */
+/** Shows the stored states of all actors to invariants over several of them. Needs no service. */
 import type { ActorOfState } from "../../engine/Actor.ts"
 import type { ActorHistory, Truth } from "../engine/Truth.ts"
 
@@ -34,7 +34,7 @@ export class States {
     this.organization = organization
   }
 
-  /** The actors of a kind that were ever asked or have had a fact. */
+  /** The actors of a kind that ever got a command or a fact. */
   of<State>(actor: ActorOfState<State>): ReadonlyArray<ActorState<State>> {
     const found: Array<ActorState<State>> = []
     for (const history of this.truth.histories(this.organization)) {
@@ -45,7 +45,7 @@ export class States {
     return found
   }
 
-  /** The state of one actor; its initial state where it has had no fact. */
+  /** The state of one actor; its initial state if it has had no fact. */
   get<State>(actor: ActorOfState<State>, key = "", organization = this.organization ?? ""): State {
     return lastOf(this.truth.history({ organization, kind: actor.kind, key })) as State
   }

@@ -1,12 +1,13 @@
 /**
- * What a simulation has reached of a user's rules: silence says little about a command that was never accepted. Pure.
+ * Reports how much of a user's rules a simulation has reached: silence says little about a command that was never
+ * accepted. Pure.
  */
 import type { Marks } from "../engine/Marks.ts"
 import type { Workload } from "../engine/Workload.ts"
 import { reachMark } from "./rulesHold.ts"
 import { tagsOf } from "./tags.ts"
 
-/** What a campaign has reached of a rule. What it has not reached it says nothing about. See {@link describeReport}. */
+/** The part of a rule that a campaign has reached. It says nothing about the rest. See {@link describeReport}. */
 export interface Reach {
   /** How often each command was accepted and rejected, by kind and `_tag`. */
   readonly commands: ReadonlyArray<{
@@ -15,19 +16,19 @@ export interface Reach {
     readonly accepted: number
     readonly rejected: number
   }>
-  /** How often actors were woken, by kind; of those that can be. */
+  /** How often actors were woken, by kind, for kinds that can be. */
   readonly wakes: Readonly<Record<string, number>>
-  /** Processes that began, and so recovered what was stored. */
+  /** Processes that began, and so recovered stored data. */
   readonly restarts: number
   /** How often actors were read from the checkpoints after they had left memory. */
   readonly reads: number
   /** How often time has jumped to one that matters. */
   readonly jumps: number
-  /** What was never reached, as sentences. */
+  /** The unreached parts, as sentences. */
   readonly warnings: ReadonlyArray<string>
 }
 
-/** What was reached of a workload's rules. */
+/** The reached part of a workload's rules. */
 export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
   const count = (mark: string) => counts.get(mark) ?? 0
   const kinds = new Set(workload.commands.map(({ actor }) => actor.kind))

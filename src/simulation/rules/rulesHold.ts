@@ -1,6 +1,7 @@
 /**
- * What a user's own rules must keep: they do not break or outgrow the engine's bounds, their wakes come to an end, and what is said about several
- * actors together holds after every stored frame. It notes what was reached of them, and tells the story of a finding in the trace.
+ * Checks the duties of a user's own rules: they do not break or outgrow the engine's bounds, their wakes come to an
+ * end, and statements about several actors together hold after every stored frame. It notes how much of them was
+ * reached, and tells the story of a finding in the trace.
  */
 import { maximumWakes } from "../../engine/limits.ts"
 import type { Checker } from "../engine/Checker.ts"
@@ -62,7 +63,7 @@ const together = (simulation: Simulation, { each, all }: Together, violate: (mes
   }
 }
 
-/** Complains about an actor that is woken again and again. */
+/** Complains about an actor that is woken without end. */
 const wakesEnd = (violate: (message: string) => void) => {
   const last = new Map<string, { since: number; count: number }>()
   return (name: string, now: number) => {
@@ -78,7 +79,7 @@ const wakesEnd = (violate: (message: string) => void) => {
   }
 }
 
-/** Told how a scenario is going, and complains. */
+/** Observes a scenario, and complains. */
 export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
   name: "rules hold",
   make: (simulation, violate) => {

@@ -1,7 +1,8 @@
 /**
- * Simulates a user's own actor: commands derived from its schema, its rule running in the real engine under all faults, at times that matter to
- * it, its invariants and its oracle asked at every stored decision. Whatever the engine would refuse of a rule is a finding too: what throws, what a
- * schema refuses, what is not pure, what grows without a bound. A failing scenario is shrunk to the few steps that matter.
+ * Simulates a user's own actor: commands derived from its schema, its rule running in the real engine under all faults,
+ * at times that matter to it, its invariants and its oracle checked at every stored decision. Anything in a rule that
+ * the engine would refuse is a finding too: exceptions, values that a schema refuses, impurity, growth without a bound.
+ * A failing scenario is shrunk to the few steps that matter.
  */
 import { Arbitrary, Data, Effect } from "effect"
 import type { Actor, AnyActor } from "../../engine/Actor.ts"
@@ -17,9 +18,12 @@ import { describeReach, type Reach, reachOf } from "./reach.ts"
 import { rulesHold } from "./rulesHold.ts"
 import { membersOf } from "./tags.ts"
 
-/** What is said of an actor, and how its commands are drawn (docs/simulation.md, "What may be said of a rule"). See {@link simulate}. */
+/**
+ * Statements about an actor, and how its commands are drawn (docs/simulation.md, "What may be said of a rule"). See
+ * {@link simulate}.
+ */
 export interface SimulateOptions<Command, State, Reply, Rejection> {
-  /** How commands are drawn; from the command's schema unless told otherwise. */
+  /** How commands are drawn; default: from the command's schema. */
   readonly commands?: Arbitrary.Arbitrary<Command>
   /** How often each kind of command is drawn, by `_tag`, beside 1 for those that are not named; 0 for never. */
   readonly weights?: Readonly<Record<string, number>>
@@ -29,54 +33,60 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
   readonly invariants?: Invariants<State>
   /** Sentences about the actors of each organization together, after every stored frame. */
   readonly together?: Sentences
-  /** Sentences about the actors of all organizations together. What messages are under way with has left one and is not at the other. */
+  /**
+   * Sentences about the actors of all organizations together. The content of a message under way has left one and is
+   * not at the other.
+   */
   readonly overall?: Sentences
   /**
-   * Further times at which commands come on purpose, in milliseconds after a time that stands in an actor's state: the lengths of the rule's
-   * windows and deadlines. A second, a minute, 15 minutes, an hour, a day, 7 and 30 days are tried anyway, each to the millisecond.
+   * Further times at which commands come on purpose, in milliseconds after a time in an actor's state: the lengths of
+   * the rule's windows and deadlines. A second, a minute, 15 minutes, an hour, a day, 7 and 30 days are always tried,
+   * each to the millisecond.
    */
   readonly after?: ReadonlyArray<number>
-  /** Whether some scenarios ask an actor thousands of commands, so that a state without a bound is found; true unless told otherwise. */
+  /**
+   * Whether some scenarios send an actor thousands of commands, so that a state without a bound is found; default true.
+   */
   readonly floods?: boolean
-  /** Facts and states as earlier versions of the actor have stored them, as JSON: its upcasts must take them. */
+  /** Facts and states as earlier versions of the actor have stored them, as JSON: its upcasts must accept them. */
   readonly old?: ReadonlyArray<{
     readonly version: number
     readonly facts?: ReadonlyArray<unknown>
     readonly states?: ReadonlyArray<unknown>
   }>
-  /** What the replies must be. */
+  /** The oracle of the replies. */
   // biome-ignore lint/suspicious/noExplicitAny: the model is the oracle's own business
   readonly oracle?: Oracle<any, Command, Reply, Rejection>
   /** Further actors that the commands touch. */
   readonly others?: ReadonlyArray<AnyActor>
-  /** Names of the actors that commands go to; one, "", unless told otherwise. */
+  /** Names of the actors that commands go to; default: one, "". */
   readonly keys?: ReadonlyArray<string>
   /**
    * Whether the rule recognizes a repeated command, so that clients may repeat a command whose outcome they do not
    * know.
    */
   readonly isRepeatable?: boolean
-  /** Scenarios; 100 unless told otherwise. */
+  /** Scenarios; default 100. */
   readonly seeds?: number
-  /** The first seed, 0 unless told otherwise. */
+  /** The first seed; default 0. */
   readonly seed?: number
-  /** Steps of each; 100 unless told otherwise. */
+  /** Steps of each; default 100. */
   readonly steps?: number
 }
 
-/** What a simulation of an actor showed. See {@link simulate}. */
+/** The result of a simulation of an actor. See {@link simulate}. */
 export interface SimulationReport {
   readonly kind: string
   readonly scenarios: number
   /** How often each fault and each branch of the engine was reached. */
   readonly marks: ReadonlyMap<string, number>
-  /** What was reached of the rule itself, and what never was. */
+  /** The reached part of the rule itself, and the unreached one. */
   readonly reach: Reach
 }
 
 /** A scenario in which the actor breaks an invariant, its oracle or a promise of the engine. See {@link simulate}. */
 export class SimulationFailed extends Data.TaggedError("SimulationFailed")<{
-  /** For people: what was found, the trace, the scenario. */
+  /** For people: the finding, the trace, the scenario. */
   readonly message: string
   readonly failure: Failure
   /** The shrunk scenario as JSON. */
@@ -109,7 +119,7 @@ const sourcesOf = <Command, State, Reply, Rejection>(
   return [...own.filter(({ weight }) => weight > 0), ...further]
 }
 
-/** What earlier versions have stored, as frames that a log begins with. */
+/** The data of earlier versions, as frames that a log begins with. */
 const oldFactsOf = (actor: AnyActor, keys: ReadonlyArray<string>, old: ReadonlyArray<OldVersion>) => {
   const facts = old.flatMap((of) => (of.facts ?? []).map((fact) => ({ version: of.version, fact })))
   if (facts.length === 0) return {}
@@ -165,7 +175,7 @@ export const workloadOf = <Command, Fact, State, Reply, Rejection>(
   }
 }
 
-/** Why what earlier versions have stored cannot be read; undefined when all can. */
+/** Says why the data of earlier versions cannot be read; undefined when all can. */
 const oldProblem = (actor: AnyActor, old: ReadonlyArray<OldVersion>): string | undefined => {
   const read = (what: string, encoded: unknown, version: number, by: () => void): string | undefined => {
     try {
@@ -207,7 +217,10 @@ const problemOf = (workload: Workload, message: string | undefined): Failure | u
 const failedWith = (failure: Failure): SimulationFailed =>
   new SimulationFailed({ message: describeFailure(failure), failure, scenario: toJson(failure.scenario) })
 
-/** A simulation that is yet to be played: `simulate` plays it, and `sluice simulate --file` those that a file exports. See {@link plan}. */
+/**
+ * A simulation that is yet to be played: `simulate` plays it, and `sluice simulate --file` those that a file exports.
+ * See {@link plan}.
+ */
 export interface SimulationPlan {
   readonly _tag: "SimulationPlan"
   readonly kind: string
@@ -215,9 +228,9 @@ export interface SimulationPlan {
   readonly seed: number
   readonly seeds: number
   readonly steps: number | undefined
-  /** What is wrong before anything is played. */
+  /** The fault before anything is played. */
   readonly problem: Failure | undefined
-  /** What was reached of the rules. */
+  /** The reached part of the rules. */
   readonly reachOf: (marks: Marks) => Reach
 }
 
@@ -289,7 +302,7 @@ export const simulate = <Command, Fact, State, Reply, Rejection>(
   })
 
 /**
- * A report as text: scenarios, what was reached of the rule, and the coverage of the engine's marks.
+ * A report as text: scenarios, the reached part of the rule, and the coverage of the engine's marks.
  *
  * @example
  * ```ts

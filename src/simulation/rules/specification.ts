@@ -1,6 +1,7 @@
 /**
- * Specifications of a rule without any engine: `given(actor, facts).when(command).then(…)` (Emmett's form). The rule's own `evolve` makes the state,
- * `decide` answers, and facts, states and replies go through their schemas as they would through the log. Needs no service.
+ * Specifies a rule without any engine: `given(actor, facts).when(command).then(…)` (Emmett's form). The rule's own
+ * `evolve` makes the state, `decide` answers, and facts, states and replies go through their schemas as they would
+ * through the log. Needs no service.
  */
 import { isDeepStrictEqual } from "node:util"
 import { Data, Schema } from "effect"
@@ -21,13 +22,13 @@ export class SpecificationFailed extends Data.TaggedError("SpecificationFailed")
 
 /** The time and the actors around a specification. See {@link given}. */
 export interface SpecificationOptions {
-  /** Milliseconds since the Unix epoch; 2026-01-01 unless told otherwise. */
+  /** Milliseconds since the Unix epoch; default 2026-01-01. */
   readonly now?: number
   readonly organization?: string
   readonly key?: string
-  /** The level of formats in force; every one unless told otherwise. */
+  /** The level of formats in force; default: every one. */
   readonly level?: number
-  /** What the rule reads of other actors: their facts so far. */
+  /** The other actors that the rule reads: their facts so far. */
   readonly others?: ReadonlyArray<{
     readonly actor: AnyActor
     readonly key?: string
@@ -35,7 +36,10 @@ export interface SpecificationOptions {
   }>
 }
 
-/** What a decision must be. Parts left out are not compared, but without `rejection` the decision must be accepted. See {@link given}. */
+/**
+ * The expected decision. Omitted parts are not compared, but without `rejection` the decision must be accepted. See
+ * {@link given}.
+ */
 export interface ExpectedDecision<Fact, Reply, Rejection> {
   readonly facts?: ReadonlyArray<Fact>
   readonly reply?: Reply
@@ -59,9 +63,9 @@ export interface ExpectedDecision<Fact, Reply, Rejection> {
   readonly wakeAgain?: number
 }
 
-/** What a rule has decided in a specification. See {@link given}. */
+/** The decision of a rule in a specification. See {@link given}. */
 export interface Decided<Fact, State, Reply, Rejection> {
-  /** Of a wake that answers `wakeAgain`, one without facts. */
+  /** For a wake that answers `wakeAgain`, a decision without facts. */
   readonly decision: Decision<Fact, Reply, Rejection>
   /** The time that a wake names with `wakeAgain`; undefined when it decides. */
   readonly wakeAgainAt: number | undefined
@@ -115,8 +119,8 @@ const expectEqual = (what: string, wanted: unknown, found: unknown): void => {
 /**
  * Begins a specification: an actor that has had these facts.
  *
- * Throws what a schema refuses, and `SpecificationFailed` when the rule is not pure: when it changes what it was given, reads the machine's clock or
- * random numbers, or answers the same question in two ways.
+ * Throws what a schema refuses, and `SpecificationFailed` when the rule is not pure: when it changes what it was given,
+ * reads the machine's clock or random numbers, or answers the same question in two ways.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** The kinds of commands that a schema describes. Pure. */
+/** Lists the kinds of commands that a schema describes. Pure. */
 
 /** A schema that a command's schema is made of, with its tag. */
 export interface Member {

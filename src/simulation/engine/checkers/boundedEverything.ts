@@ -1,6 +1,6 @@
 /**
- * Everything is bounded: mailbox and an organization's share of it, actors and their states, lanes, the log, frames, checkpoints
- * (docs/architecture.md, rules 10, 13).
+ * Checks that everything is bounded: mailbox and an organization's share of it, actors and their states, lanes, the
+ * log, frames, checkpoints (docs/architecture.md, rules 10, 13).
  */
 
 import { unreadableVersion } from "../../../engine/core/actors/actorRows.ts"
@@ -48,7 +48,7 @@ export const boundedEverything: Checker = {
           if (records.length > 3) violate(`partition ${partition} has ${records.length} checkpoints`)
           for (const [name, list] of rows) {
             for (const { state, version } of list) {
-              // What could not be read is kept with its facts, however much that is.
+              // Unreadable rows are kept with their facts, whatever their size.
               const bytes = version === unreadableVersion ? 0 : Buffer.byteLength(state ?? "")
               if (bytes > maximumStateBytes + stateSlackBytes) violate(`${name} has a state of ${bytes} bytes`)
             }

@@ -1,5 +1,5 @@
 /**
- * A frame holds the facts that were decided for it, whole decisions in their order, each decision once
+ * Checks that a frame holds the facts decided for it, whole decisions in their order, each decision once
  * (docs/architecture.md, rules 2, 5, 8).
  */
 import type { Checker } from "../Checker.ts"

@@ -1,6 +1,6 @@
 /**
- * SQL effects happen exactly once, other effects at least once; what cannot be processed is parked, and with it its
- * organization (docs/architecture.md, rule 11).
+ * Checks that SQL effects happen exactly once, other effects at least once; a record that cannot be processed is
+ * parked, and with it its organization (docs/architecture.md, rule 11).
  */
 import { isInternalKind } from "../../../engine/internalActor.ts"
 import type { Checker } from "../Checker.ts"

@@ -1,4 +1,7 @@
-/** Liveness: after healing every command is answered, every partition serves, and no ask of a living process is left without an answer. */
+/**
+ * Checks liveness: after healing every command is answered, every partition serves, and no ask of a living process is
+ * left without an answer.
+ */
 import type { Checker } from "../Checker.ts"
 
 export const everythingAnswered: Checker = {

@@ -1,6 +1,6 @@
 /**
- * Nothing is granted after an epoch has ended: a replaced owner answers from memory for at most the freshness of
- * docs/architecture.md, rule 6, and a reply from the state is no older than that.
+ * Checks that nothing is granted after an epoch has ended: a replaced owner answers from memory for at most the
+ * freshness of docs/architecture.md, rule 6, and a reply from the state is no older than that.
  */
 
 import type { ActorAddress } from "../../../engine/address.ts"
@@ -23,7 +23,7 @@ export const freshReplies: Checker = {
       (simulation.faults.happened.has("state: stale") ? maximumStaleMillis : 0) +
       process.hiddenMillis +
       1
-    /** A reply may tell what was true at any time since the question. */
+    /** A reply may be true of any time since the question. */
     const checkEpoch = (partition: number, epoch: number, what: string, by: SimulatedEngine, since: number) => {
       const next = begun[partition]!.find((begin) => begin.epoch > epoch)
       const age = next === undefined ? 0 : simulation.world.now - next.at

@@ -1,4 +1,4 @@
-/** The checkers of the engine's promises. A workload may add its own. */
+/** Lists the checkers of the engine's promises. A workload may add its own. */
 import type { Checker } from "../Checker.ts"
 import { boundedEverything } from "./boundedEverything.ts"
 import { committedAsDecided } from "./committedAsDecided.ts"

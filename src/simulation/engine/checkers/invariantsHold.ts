@@ -1,4 +1,4 @@
-/** The invariants of the workload hold in every state that was ever stored. */
+/** Checks that the invariants of the workload hold in every state that was ever stored. */
 import type { Checker } from "../Checker.ts"
 import { nameOf } from "../Truth.ts"
 

@@ -1,6 +1,6 @@
 /**
- * A log that has lost what a checkpoint or a cursor has seen, or whose frames have changed, is not written to and not
- * served from (docs/architecture.md, rule 9).
+ * Checks that a log that has lost frames seen by a checkpoint or a cursor, or whose frames have changed, is neither
+ * written nor served from (docs/architecture.md, rule 9).
  */
 import type { Checker } from "../Checker.ts"
 import type { Simulation } from "../Simulation.ts"
@@ -16,7 +16,7 @@ export const lossesRefused: Checker = {
     }
     return {
       checkpointed: ({ partition, sequence }) => {
-        // Of an owner that had the changed frame in memory, and was written late: no state needs the frame any more.
+        // Written late by an owner that had the changed frame in memory: no state needs the frame any more.
         const damage = simulation.damaged.get(partition)
         if (damage?.isLost === false && sequence >= damage.from) covered.add(damage)
       },

@@ -1,4 +1,7 @@
-/** The model oracle of each actor that has one: every stored decision and every answer from the state is what the model says. */
+/**
+ * Compares actors with their model oracles: every stored decision and every answer from the state is as the model
+ * predicts.
+ */
 import { unboxed } from "../boxedCommands.ts"
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"

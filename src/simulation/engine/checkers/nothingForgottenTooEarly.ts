@@ -1,4 +1,7 @@
-/** No signal is removed from its store that a start from the second-newest checkpoint still has to read (docs/architecture.md, rule 9). */
+/**
+ * Checks that no signal is removed from its store while a start from the second-newest checkpoint still has to read it
+ * (docs/architecture.md, rule 9).
+ */
 import type { Checker } from "../Checker.ts"
 
 export const nothingForgottenTooEarly: Checker = {

@@ -1,6 +1,6 @@
 /**
- * No purge takes what a start from the second-newest checkpoint or a cursor needs, and none is asked for with what a server takes for
- * "everything" (docs/architecture.md, rule 9).
+ * Checks that no purge removes frames that a start from the second-newest checkpoint or a cursor needs, and that none
+ * is requested with a sequence that a server takes for "everything" (docs/architecture.md, rule 9).
  */
 import { minimumLogReserveBytes } from "../../../engine/limits.ts"
 import { lastSequenceOf } from "../../../engine/memory/JournalMemory.ts"
@@ -16,7 +16,7 @@ export const nothingPurgedTooFar: Checker = {
         return violate(`${by} purged partition ${partition} below ${below}, the log ends at ${last}`)
       const { bytes } = simulation.server.of(partition).log
       const records = [...checkpoints.of(partition).records].sort((left, right) => right.sequence - left.sequence)
-      // Where not even a claim fits, the newest one has to be enough.
+      // If not even a claim fits, the newest one has to be enough.
       const [newest, second] = records
       const isStuck = bytes + minimumLogReserveBytes > simulation.logBytes
       const covered = isStuck ? newest : second

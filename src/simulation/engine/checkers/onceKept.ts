@@ -1,20 +1,20 @@
 /**
- * Idempotency keys of the engine (docs/architecture.md, "Idempotency keys"): within a key's window one request is decided, every repeat has its
- * reply, and another request is told of the conflict.
+ * Checks the engine's idempotency keys (docs/architecture.md, "Idempotency keys"): within a key's window one request is
+ * decided, every repeat has its reply, and another request gets the conflict.
  */
 import type { FrameRecord } from "../../../engine/frame.ts"
 import { Once, onceGuard } from "../../../engine/once.ts"
 import type { Checker } from "../Checker.ts"
 import type { Attempt, Operation } from "../Operations.ts"
 
-/** What a log holds of an answer: digest, kind, when it was decided, until when it counts, reply. */
+/** The logged form of an answer: digest, kind, when it was decided, until when it counts, reply. */
 type Remembered = readonly [digest: string, kind: string, from: number, until: number, reply: unknown]
 
 const show = (value: unknown): string => JSON.stringify(value) ?? "nothing"
 
 const nameOf = (organization: string, key: string): string => `${organization}/${key}`
 
-/** What is remembered when an attempt is decided at a time with a reply, and under which name. */
+/** The expected record when an attempt is decided at a time with a reply, and its name. */
 const expected = ({ engine, operation }: Attempt, reply: unknown, now: number) => {
   const guard = onceGuard(engine.actors.get(operation.kind)!, operation.key, operation.once!)
   if (!("remember" in guard)) throw guard

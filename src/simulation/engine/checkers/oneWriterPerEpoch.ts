@@ -1,6 +1,6 @@
 /**
- * One writer per epoch, epochs rise, frames are chained and numbered without a gap, and time does not go back
- * (docs/architecture.md, rules 2, 4, 7, 8).
+ * Checks that each epoch has one writer, epochs rise, frames are chained and numbered without a gap, and time does not
+ * go back (docs/architecture.md, rules 2, 4, 7, 8).
  */
 import { emptyLogHash } from "../../../engine/ports/Checkpoints.ts"
 import type { SimulatedProcess } from "../../kernel/World.ts"

@@ -1,7 +1,7 @@
 /**
- * Every reply is backed by a durable frame: a reply with facts by its own frame, an answer from the state by a state
- * that the log has. And an error that says "not stored" tells the truth, also later (docs/architecture.md, rules 2, 3,
- * 5).
+ * Checks that every reply is backed by a durable frame: a reply with facts by its own frame, an answer from the state
+ * by a state that the log has. An error that says "not stored" must stay true, also later (docs/architecture.md, rules
+ * 2, 3, 5).
  */
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"

@@ -1,4 +1,7 @@
-/** The same command under the same idempotency key has the same reply and one effect, however often it was asked. */
+/**
+ * Checks that the same command under the same idempotency key has the same reply and one effect, however often it was
+ * asked.
+ */
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"
 import type { Operation } from "../Operations.ts"

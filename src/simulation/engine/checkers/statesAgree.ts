@@ -1,5 +1,6 @@
 /**
- * State from replay equals state from checkpoint plus tail equals live state (docs/architecture.md, rules 5, 9, 10).
+ * Checks that the state from replay equals the state from checkpoint plus tail and the live state
+ * (docs/architecture.md, rules 5, 9, 10).
  */
 import type { Checker } from "../Checker.ts"
 import { jsonOf, nameOf } from "../Truth.ts"
@@ -25,7 +26,8 @@ export const statesAgree: Checker = {
             seen.set(actor.token, actor.state)
             const json = jsonOf(definition, actor.state)
             const wanted = truth.at(actor, head.sequence)
-            // The row of a state that is over by the log's time may have gone, and the actor begins anew then.
+            // The row of a state that is over by the log's time may have been removed, and then the actor starts from
+            // its initial state.
             const overAt = definition.internal?.expiresAt?.(wanted.state) ?? Number.POSITIVE_INFINITY
             const isNew =
               overAt <= (truth.last(partition.id)?.frame.now ?? 0) &&

@@ -1,6 +1,6 @@
 /**
- * Wakes (docs/architecture.md, "Wakes"): none before its time, none lost, and no actor is woken without end. What `wakeAgain` names holds while
- * its actor's state stays, also after the actor has left memory.
+ * Checks wakes (docs/architecture.md, "Wakes"): none before its time, none lost, and no actor is woken without end. A
+ * time named by `wakeAgain` holds while its actor's state stays, also after the actor has left memory.
  */
 import { Context } from "effect"
 import type { ActorAddress } from "../../../engine/address.ts"
@@ -31,7 +31,10 @@ interface LastWake {
   readonly againAt: number | undefined
 }
 
-/** How many drains may have been void, so that their wakes come again: frames that were not stored, and rules that broke. */
+/**
+ * How many drains may have been void, so that their wakes come again: frames that were not stored, and rules that
+ * broke.
+ */
 const voidDrains = ({ world }: Simulation): number => {
   let count = 0
   for (const { attributes, hooks, id } of world.metrics.values()) {
