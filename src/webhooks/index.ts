@@ -1,6 +1,6 @@
 /**
- * `sluice/webhook`: `verifyWebhook` for receivers, signing and patterns of event types for senders. It needs no server
- * and no running Effect, and does not load the dispatcher, which is `sluice/webhook/dispatcher`.
+ * Exports `sluice/webhook`: `verifyWebhook` for receivers, signing and patterns of event types for senders. It needs no
+ * server and no running Effect, and does not load the dispatcher, which is `sluice/webhook/dispatcher`.
  */
 import "../common/checkedPeers.ts"
 

@@ -1,10 +1,16 @@
-/** Tables of the webhook endpoints over HTTP: signing secrets, replays, and requests with an `Idempotency-Key`. */
+/**
+ * Creates the tables of the webhook endpoints over HTTP: signing secrets, replays, and requests with an
+ * `Idempotency-Key`.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { deliveriesTable } from "./delivery/model.ts"
 import { endpointsTable } from "./endpoint/model.ts"
 
-/** Secrets are sealed; `key_id` names the key. Answers of idempotent requests are sealed too, since they may show a secret. */
+/**
+ * Secrets are sealed; `key_id` names the key. Answers of idempotent requests are sealed too, since they may show a
+ * secret.
+ */
 export const createWebhookTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -53,7 +59,7 @@ export const createWebhookTables = Effect.gen(function* () {
   yield* sql`create index webhook_idempotency_old on webhook_idempotency (created_at)`
 })
 
-/** Tells modes apart: what there is was made before there were any, and is live. */
+/** Adds modes: existing rows are from before there were any, and are live. */
 export const addWebhookModes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table webhook_replays add livemode bool not null default true`

@@ -1,7 +1,7 @@
 /**
- * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
- * while it was Paused or Disabled, and sends a delivery once more. The reactor and the dispatcher write the rows. Needs
- * `SqlClient`, `Engine` and `PageCursors`.
+ * Lists and repeats deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): the deliveries of an endpoint, and the
+ * events that it missed while it was Paused or Disabled; it also sends a delivery once more. The reactor and the
+ * dispatcher write the rows. Needs `SqlClient`, `Engine` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -27,12 +27,12 @@ import {
 } from "./model.ts"
 
 /**
- * How many deliveries one page of a filtered list looks through, so that a rare status of a busy endpoint cannot keep
- * the database busy. An index by status would have to be written with every outcome.
+ * Deliveries that one page of a filtered list scans, so that a rare status of a busy endpoint cannot keep the database
+ * busy. An index by status would have to be written with every outcome.
  */
 export const maximumScannedDeliveries = 10_000
 
-/** Replays that deliveries of an event are looked for in: the newest ones. */
+/** Most replays that are searched for deliveries of an event: the newest ones. */
 const maximumReplaysOfEvent = 1_000
 
 /** A delivery with its attempts. Times in milliseconds since the Unix epoch. See {@link Webhooks}. */
@@ -43,7 +43,7 @@ export interface Delivery {
   readonly eventType: string
   readonly eventCreatedAt: number
   readonly origin: DeliveryOrigin
-  /** The replay that made it; null where it was the event. */
+  /** The replay that made it; null if it was the event. */
   readonly replayId: string | null
   readonly status: DeliveryStatus
   /** How many attempts were made; `attempts` shows the newest of them. */
@@ -77,7 +77,7 @@ export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable
   readonly message: string
 }> {}
 
-/** There is no such event for who asks, or it is older than the event log. */
+/** The caller has no such event, or it is older than the event log. */
 export class EventNotFound extends Data.TaggedError("EventNotFound")<{ readonly eventId: string }> {
   override get message(): string {
     return `No event has the id ${quote(this.eventId)}.`
@@ -124,8 +124,8 @@ export class Deliveries extends Context.Service<
       page: PageRequest
     ) => Effect.Effect<Page<SkippedEvent>, InvalidCursor | SqlError.SqlError>
     /**
-     * Sends a delivery that is over once more: one attempt, which never counts as a failure. `also` runs in the same transaction, with the
-     * delivery as it is answered.
+     * Sends a finished delivery once more: one attempt, which never counts as a failure. `also` runs in the same
+     * transaction, with the delivery as it is answered.
      */
     readonly retry: (
       place: EndpointPlace,
@@ -152,7 +152,7 @@ const fromRow = ({ attemptLog, ...row }: Omit<Delivery, "attempts"> & { readonly
 
 const isEventId = Schema.is(EventId)
 
-/** What the lists read with. */
+/** The services of the lists. */
 interface Reading {
   readonly sql: SqlClient.SqlClient
   readonly cursors: PageCursors["Service"]
@@ -211,7 +211,7 @@ const makeList = ({ cursors, sql }: Reading): Deliveries["Service"]["list"] =>
 const makeOfEvent = ({ cursors, sql }: Reading): Deliveries["Service"]["ofEvent"] =>
   Effect.fn("Deliveries.ofEvent")(function* ({ livemode, organizationId }, eventId, endpointIds, page) {
     const keptSince = (yield* Clock.currentTimeMillis) - eventRetentionMillis
-    // Ids of another form are nobody's, and may hold what PostgreSQL cannot.
+    // Ids of another form do not exist, and may hold characters that PostgreSQL cannot store.
     const [event] = isEventId(eventId)
       ? yield* sql<{ readonly createdAt: number }>`
           select created_at as "createdAt" from ${sql(eventsTable)}
@@ -268,7 +268,7 @@ const makeSkipped = ({ cursors, sql }: Reading): Deliveries["Service"]["skipped"
     return { ...page, data: page.data.map(({ index: _index, sequence: _sequence, ...event }) => event) }
   })
 
-/** What a delivery is sent once more with. */
+/** The services of a repeated delivery. */
 interface Retrying {
   readonly sql: SqlClient.SqlClient
   readonly engine: Engine["Service"]

@@ -1,7 +1,7 @@
 /**
- * The dispatcher's store: jobs in the work queue, deliveries and endpoints in their tables, bodies from the event log.
- * Every operation takes a few statements for many deliveries; changes that belong together are one statement or one
- * transaction. Needs `SqlClient`.
+ * Stores the dispatcher's data in PostgreSQL: jobs in the work queue, deliveries and endpoints in their tables, bodies
+ * from the event log. Every operation takes a few statements for many deliveries; changes that belong together are one
+ * statement or one transaction. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -33,11 +33,11 @@ interface EventText {
   readonly body: string | null
 }
 
-/** What the operations run their statements with. */
+/** The services of the operations. */
 interface Parts {
   readonly sql: SqlClient.SqlClient
   readonly queue: WorkQueue
-  /** Runs statements and tells their failures as the port does. */
+  /** Runs statements and maps their failures to the port's errors. */
   readonly stored: <A>(
     effect: Effect.Effect<A, SqlError.SqlError | WorkQueueUnavailable, SqlClient.SqlClient>
   ) => Effect.Effect<A, DeliveriesUnavailable>
@@ -90,7 +90,7 @@ const bodiesOf = (sql: SqlClient.SqlClient, jobs: ReadonlyArray<TakenJob>, maxim
   )
 }
 
-/** Taken jobs with their bodies, and what is to be said of the others. */
+/** Sorts taken jobs: those with their bodies, and the results of the others. */
 const sorted = (
   partition: number,
   jobs: ReadonlyArray<TakenJob>,
@@ -131,7 +131,10 @@ const keyOf = ({ id, payload }: { readonly id: string; readonly payload: string 
   eventCreatedAt: decodePayload(payload).eventCreatedAt
 })
 
-/** Leases jobs and answers their deliveries; those whose event is gone end, and those that do not fit are given back. */
+/**
+ * Leases jobs and returns their deliveries; those whose event is gone end, and those that do not fit are returned to
+ * the queue.
+ */
 const makeTake =
   ({ atomically, queue, sql, stored }: Parts): DeliveryStore["take"] =>
   (partition, claims, { maximumBytes, now, leasedUntil }) =>
@@ -159,7 +162,7 @@ const makeCancel =
   (partition, endpointId, { limit, now }) =>
     atomically(
       Effect.gen(function* () {
-        // Take them whenever they are due and whoever works on them; later outcomes then do not count.
+        // Take them whether due or not, and whoever holds them; later outcomes then do not count.
         const jobs = yield* queue.take(
           partition,
           Object.values(jobLanes).map((lane) => ({ group: endpointId, lane, limit })),
@@ -232,8 +235,9 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     backlog: (partition) =>
       stored(Effect.map(queue.backlog(partition), ({ oldestDueAt, pending }) => ({ pending, oldestDueAt }))),
 
-    // By its text: PostgreSQL reads no JSON in which a text of the owner's has U+0000 or half a surrogate pair, and one such row would keep all others from being counted. Inside a text
-    // the quotes are escaped, so nothing but the field looks like this.
+    // By its text: PostgreSQL cannot read JSON with U+0000 or half a surrogate pair in a text of the owner's, and one
+    // such row would keep all others from being counted. Inside a text the quotes are escaped, so only the field itself
+    // looks like this.
     pausedEndpoints: (partition) =>
       stored(
         Effect.map(

@@ -8,34 +8,34 @@ import { EndpointCache, OrganizationCache } from "../endpoint/EndpointCache.ts"
 import type { FoldedEndpoint } from "../endpoint/model.ts"
 import type { TakenDelivery } from "./ports.ts"
 
-/** What one transaction of the reactor committed. */
+/** The result of one committed transaction of the reactor. */
 export interface CommittedDeliveries {
   /** Already taken for the dispatcher of this process. */
   readonly taken: ReadonlyArray<TakenDelivery>
   /** Endpoints, by id, for which more is in the queue. */
   readonly queued: ReadonlyMap<string, { readonly partition: number }>
-  /** Endpoints that have changed or receive something, as they are now. */
+  /** The current state of endpoints that have changed or receive something. */
   readonly endpoints: ReadonlyArray<FoldedEndpoint>
 }
 
-/** The dispatcher, as the reactor sees it. */
+/** The reactor's view of the dispatcher. */
 export interface DispatchListener {
   /** The lease of the handed-over deliveries, in milliseconds. */
   readonly leaseMillis: number
-  /** How many more deliveries the dispatcher takes from memory: in all, and their bodies' length in characters. */
+  /** Free capacity for deliveries from memory: their number, and the total length of their bodies in characters. */
   readonly room: () => { readonly deliveries: number; readonly characters: number }
-  /** As `room`, of one organization: they share it. */
+  /** The same for one organization: organizations share it. */
   readonly roomFor: (organizationId: string) => { readonly deliveries: number; readonly characters: number }
-  /** How many more first attempts of an endpoint the dispatcher takes. */
+  /** Free capacity for first attempts of an endpoint. */
   readonly roomOf: (endpointId: string) => number
   /** Must not throw. */
   readonly committed: (committed: CommittedDeliveries) => void
-  /** Takes no more deliveries, waits for attempts under way, and gives the others back to the queue. */
+  /** Accepts no more deliveries, waits for attempts under way, and returns the others to the queue. */
   readonly drain: Effect.Effect<void>
 }
 
 /**
- * What wakes a dispatcher, and what it remembers of endpoints between its reads.
+ * Wakes a dispatcher, and caches its endpoints between its reads.
  *
  * @example
  * ```ts

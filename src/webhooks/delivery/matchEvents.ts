@@ -1,7 +1,8 @@
 /**
- * Turns a batch of the log into deliveries: which events go to which endpoints, as these were at that place in the log
- * (docs/platform.md, 6.4), which are skipped, and which deliveries the dispatcher of this process can begin at once.
- * The SQL reactor writes the result into PostgreSQL (`projection.ts`), `Webhooks.ts` into memory. No I/O, no clock.
+ * Turns a batch of the log into deliveries: events are matched with endpoints in their state at that place in the log
+ * (docs/platform.md, 6.4), and become deliveries, skipped events, and deliveries that the dispatcher of this process
+ * can begin immediately. The SQL reactor writes the result into PostgreSQL (`projection.ts`), `Webhooks.ts` into
+ * memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
 import {
@@ -85,7 +86,7 @@ const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): Read
   return secretIdsOf(before).filter((id) => !kept.includes(id))
 }
 
-/** How much more is handed over. */
+/** Free capacity for deliveries from memory. */
 interface RoomLeft {
   deliveries: number
   characters: number
@@ -110,13 +111,13 @@ export class MatchedBatch {
   private readonly leasedUntil: number
   private readonly roomOf: (endpointId: string) => number
   private readonly rooms = new Map<string, number>()
-  /** What the dispatcher takes from memory, in all and by organization. */
+  /** The dispatcher's free capacity, in all and by organization. */
   private readonly left: RoomLeft
   private readonly leftOf = new Map<string, RoomLeft>()
   private readonly roomFor: (organizationId: string) => RoomLeft
 
   /**
-   * `listener` takes deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
+   * `listener` accepts deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
    * Unix epoch.
    */
   constructor(endpoints: ReadonlyArray<FoldedEndpoint>, listener: DispatchListener | undefined, now: number) {
@@ -133,7 +134,7 @@ export class MatchedBatch {
     return endpoints
   }
 
-  /** The endpoints of an organization as they are now, without deleted ones. */
+  /** The current endpoints of an organization, without deleted ones. */
   endpointsOf(organization: string): ReadonlyArray<FoldedEndpoint> {
     return [...(this.byOrganization.get(organization)?.values() ?? [])]
   }
@@ -169,7 +170,7 @@ export class MatchedBatch {
     this.match(record, event, body, [folded], "mode")
   }
 
-  /** Matches a public event. It is not even decoded when nobody could receive it. */
+  /** Matches a public event. It is not even decoded if no endpoint could receive it. */
   event(record: EventRecord): void {
     const endpoints = this.byOrganization.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
@@ -277,7 +278,7 @@ export class MatchedBatch {
     return true
   }
 
-  /** Endpoints that have changed or receive something, as they are at the end of the batch. */
+  /** Endpoints that have changed or receive something, in their state at the end of the batch. */
   get endpoints(): ReadonlyArray<FoldedEndpoint> {
     return [...[...this.receiving].filter(({ endpointId }) => !this.changed.has(endpointId)), ...this.changed.values()]
   }

@@ -1,7 +1,7 @@
 /**
- * Tables of deliveries: endpoints as the SQL reactor has folded them, one row per delivery with its attempts, events
- * that an endpoint missed while it was Paused or Disabled, and the work queue of pending deliveries. Deliveries and
- * skipped events are partitioned by the day of their event, so that they go with it.
+ * Creates the tables of deliveries: endpoints as the SQL reactor has folded them, one row per delivery with its
+ * attempts, events that an endpoint missed while it was Paused or Disabled, and the work queue of pending deliveries.
+ * Deliveries and skipped events are partitioned by the day of their event, so that they are dropped with it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * A delivery as it is kept in PostgreSQL: one event for one endpoint, with its attempts (docs/platform.md, 7.1). The
- * reactor, the dispatcher and the HTTP endpoints share these definitions of its row, its job in the work queue, and
+ * Defines a delivery as PostgreSQL stores it: one event for one endpoint, with its attempts (docs/platform.md, 7.1).
+ * The reactor, the dispatcher and the HTTP endpoints share these definitions of its row, its job in the work queue, and
  * their names. Pure.
  */
 import { hash } from "node:crypto"
@@ -12,13 +12,16 @@ export { jobsTable }
 /** Names of the other tables. */
 export const deliveriesTable = "webhook_deliveries"
 export const skippedTable = "webhook_skipped"
-/** The replays that were requested, and how far each has come. */
+/** The requested replays, with their progress. */
 export const replaysTable = "webhook_replays"
 
-/** What a delivery's id begins with. */
+/** The prefix of a delivery's id. */
 export const deliveryIdPrefix = "dlv_"
 
-/** How much of an answer's body is kept, and how much of a whole answer is read before the connection is closed. In bytes. */
+/**
+ * The kept beginning of an answer's body, and the part of a whole answer that is read before the connection is closed.
+ * In bytes.
+ */
 export const keptResponseBytes = 1_024
 export const readResponseBytes = 65_536
 
@@ -27,17 +30,17 @@ export const maximumShownAttempts = 20
 
 /**
  * The lanes of an endpoint's jobs: first attempts and retries have separate capacity, so that a backlog of one never
- * holds up the other. Tests and manual retries have a lane of their own, because they are made even while the endpoint
+ * holds up the other. Tests and manual retries have a lane of their own, because they are sent even while the endpoint
  * is Paused.
  */
 export const jobLanes = { first: 0, retry: 1, asked: 2 } as const
 
 /**
- * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the event log,
- * `cancelled` where its endpoint was deleted.
+ * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the
+ * event log, `cancelled` where its endpoint was deleted.
  */
 export const deliveryStatuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as const
-/** How far a delivery is. See {@link Webhooks}. */
+/** The progress of a delivery. See {@link Webhooks}. */
 export const DeliveryStatus = Schema.Literals(deliveryStatuses)
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
@@ -74,7 +77,7 @@ export interface JobPayload {
 export const encodePayload = (payload: JobPayload): string =>
   `${payload.origin} ${payload.eventCreatedAt} ${payload.eventId} ${payload.organizationId}`
 
-/** Reads what `encodePayload` wrote. */
+/** Reads a text of `encodePayload`. */
 export const decodePayload = (text: string): JobPayload => {
   const [origin, eventCreatedAt, eventId, organizationId] = text.split(" ")
   return {

@@ -1,5 +1,5 @@
 /**
- * Writes what became of deliveries to PostgreSQL: the outcomes of attempts with their jobs, and deliveries that end
+ * Writes the outcomes of deliveries to PostgreSQL: those of attempts with their jobs, and those of deliveries that end
  * without one. Statements only; `DeliveryStorePostgres.ts` runs them. Needs `SqlClient`.
  */
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { endpointsTable } from "../endpoint/model.ts"
 import { type DeliveryStatus, deliveriesTable, jobLanes, maximumShownAttempts } from "./model.ts"
 import type { DeliveryOutcome } from "./ports.ts"
 
-/** What an outcome is written with. */
+/** The services for writing an outcome. */
 interface Recording {
   readonly sql: SqlClient.SqlClient
   readonly queue: WorkQueue
@@ -83,8 +83,8 @@ export const endAll = (
           )} and d.status = 'pending'`)
 
 /**
- * Records the jobs, the rows of the outcomes that count, and the last attempt of each endpoint in one statement,
- * where a transaction would take five round trips per batch. Answers the ids of the outcomes that counted.
+ * Records the jobs, the rows of the outcomes that count, and the last attempt of each endpoint in one statement, where
+ * a transaction would take five round trips per batch. Returns the ids of the outcomes that counted.
  */
 export const recordAll = ({ queue, sql }: Recording, outcomes: ReadonlyArray<DeliveryOutcome>, now: number) => {
   const deliveries = sql(deliveriesTable)

@@ -1,6 +1,6 @@
 /**
- * The dispatcher's ports: the store of deliveries, the sender, the endpoints' actors, and their secrets. The platform's
- * implementations are over PostgreSQL (`DeliveryStorePostgres.ts`), undici (`HttpSender.ts`), the engine and
+ * Defines the dispatcher's ports: the store of deliveries, the sender, the endpoints' actors, and their secrets. The
+ * platform's implementations are over PostgreSQL (`DeliveryStorePostgres.ts`), undici (`HttpSender.ts`), the engine and
  * `WebhookSecrets`; a simulation brings its own.
  */
 import { Context, Data, type Effect, type Tracer } from "effect"
@@ -11,8 +11,8 @@ import type { DeliveryAttempt, DeliveryStatus } from "./model.ts"
 import type { Attempt } from "./schedule.ts"
 
 /**
- * A delivery that was taken from the queue: an attempt of it may begin until `leasedUntil`. Times in milliseconds since the Unix epoch.
- * See {@link DeliveryStoreMemory.make}.
+ * A delivery that was taken from the queue: an attempt of it may begin until `leasedUntil`. Times in milliseconds since
+ * the Unix epoch. See {@link DeliveryStoreMemory.make}.
  */
 export interface TakenDelivery {
   readonly id: string
@@ -32,11 +32,11 @@ export interface TakenDelivery {
   readonly eventCreatedAt: number
   /** The event, as `encodeEvent` wrote it. */
   readonly body: string
-  /** The span that has put it into the queue, where it comes from memory and anybody sees spans. */
+  /** The span that put it into the queue, if it comes from memory and spans are collected. */
   cause?: Tracer.AnySpan
 }
 
-/** How many deliveries of a lane of an endpoint are wanted. See {@link DeliveryStoreMemory.make}. */
+/** A request for deliveries of a lane of an endpoint. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryClaim {
   readonly endpointId: string
   readonly lane: number
@@ -56,8 +56,8 @@ export interface DeliveryOutcome {
   /** The attempt that was made; null when there was none. */
   readonly made: DeliveryAttempt | null
   /**
-   * `Settled`: over, the job goes. `Again`: another attempt is due, in the lane of retries. `Returned`: not attempted after all, due from
-   * then on as before.
+   * `Settled`: over, the job is removed. `Again`: another attempt is due, in the lane of retries. `Returned`: not
+   * attempted after all, due as before.
    */
   readonly result:
     | { readonly _tag: "Settled"; readonly status: Exclude<DeliveryStatus, "pending"> }
@@ -82,12 +82,18 @@ export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailab
 
 type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
 
-/** Deliveries that a store is asked to keep at once, at most. See {@link DeliveryStoreMemory.make}. */
+/** Most deliveries in one `keep` of a store. See {@link DeliveryStoreMemory.make}. */
 export const maximumKept = 5_000
 
-/** The port that keeps deliveries and hands out those that are due. Implemented in memory and on PostgreSQL. See {@link DeliveryStoreMemory.make}. */
+/**
+ * The port that keeps deliveries and hands out those that are due. Implemented in memory and on PostgreSQL. See {@link
+ * DeliveryStoreMemory.make}.
+ */
 export interface DeliveryStore {
-  /** The lanes of endpoints that hold deliveries, with their earliest, in order, at most `limit`; `after` continues behind one. */
+  /**
+   * The lanes of endpoints that hold deliveries, with their earliest, in order, at most `limit`; `after` continues
+   * behind one.
+   */
   readonly due: (
     partition: number,
     options: {
@@ -106,15 +112,15 @@ export interface DeliveryStore {
     options: { readonly now: number; readonly leasedUntil: number; readonly maximumBytes: number }
   ) => Stored<ReadonlyArray<TakenDelivery>>
 
-  /** Keeps taken deliveries longer; answers the ids of those that are still the caller's. At most `maximumKept`. */
+  /** Keeps taken deliveries longer; returns the ids of those that are still the caller's. At most `maximumKept`. */
   readonly keep: (
     deliveries: ReadonlyArray<Pick<TakenDelivery, "id" | "attempt">>,
     leasedUntil: number
   ) => Stored<ReadonlySet<string>>
 
   /**
-   * Records outcomes, all or none: the job, the delivery's row, the endpoint's last status. Answers the ids of those
-   * that counted; deliveries that somebody else has taken since, or that are gone, are not among them.
+   * Records outcomes, all or none: the job, the delivery's row, the endpoint's last status. Returns the ids of those
+   * that counted; deliveries that another dispatcher has taken since, or that are gone, are not among them.
    */
   readonly record: (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) => Stored<ReadonlySet<string>>
 
@@ -132,7 +138,10 @@ export interface DeliveryStore {
   /** Deleted endpoints that may still have pending deliveries, at most `limit`. */
   readonly deleted: (partition: number, limit: number) => Stored<ReadonlyArray<string>>
 
-  /** Cancels pending deliveries of an endpoint, at most `limit`; answers how many. The endpoint is forgotten with the last ones. */
+  /**
+   * Cancels pending deliveries of an endpoint, at most `limit`; answers how many. The endpoint is forgotten with the
+   * last ones.
+   */
   readonly cancel: (
     partition: number,
     endpointId: string,
@@ -149,7 +158,7 @@ export interface DeliveryStore {
 /** One POST. See {@link HttpSender.make}. */
 export interface DeliveryRequest {
   readonly url: string
-  /** Whose delivery it is; name look-ups are at its expense. */
+  /** The owner of the delivery; its name look-ups count against this organization. */
   readonly organizationId: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -162,7 +171,7 @@ export interface DeliveryAnswer {
   readonly attempt: Attempt
   /** The beginning of the answer's body as text; null without an answer. */
   readonly response: string | null
-  /** Why there was no answer, or what was wrong with it, in words for the endpoint's owner; null for a whole one. */
+  /** Why there was no answer, or its fault, in words for the endpoint's owner; null for a whole one. */
   readonly error: string | null
 }
 

@@ -1,7 +1,7 @@
 /**
- * Matches events to endpoints as they were at that place in the log, as part of the SQL reactor's batch
+ * Matches events with endpoints in their state at that place in the log, as part of the SQL reactor's batch
  * (docs/platform.md, 6.4): it folds the facts of endpoints into their rows, writes deliveries, skipped events and jobs,
- * and hands the dispatcher the deliveries that it can begin at once. The same records give the same rows, so that a
+ * and hands the dispatcher the deliveries that it can begin immediately. The same records give the same rows, so that a
  * second run changes nothing. Needs `SqlClient`, `DayPartitions`, `DispatchFeed`, `SigningSecrets` and `EventAppend`.
  */
 import { Clock, Context, Effect, Option } from "effect"
@@ -24,7 +24,9 @@ const maximumRows = Math.min(4_000, maximumBatch)
 
 export type { PlacedEvent }
 
-/** Writes the events of test requests, which are facts of endpoints, into the event log, in the caller's transaction. */
+/**
+ * Writes the events of test requests, which are facts of endpoints, into the event log, in the caller's transaction.
+ */
 export class EventAppend extends Context.Service<
   EventAppend,
   { readonly append: (events: ReadonlyArray<PlacedEvent>) => Effect.Effect<void, unknown> }
@@ -137,7 +139,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
   })
 })
 
-/** The part of the SQL reactor that decides who receives what. Runs behind the one that writes the event log. */
+/** The part of the SQL reactor that matches events with endpoints. Runs behind the one that writes the event log. */
 export const dispatchProjection = {
   wants: isOurs,
   handle: (records: ReadonlyArray<LogRecord>) => project(records.filter(isOurs))

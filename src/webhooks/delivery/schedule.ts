@@ -1,6 +1,6 @@
 /**
- * What an attempt of a delivery means and when the next one is due (docs/platform.md, 7.4 and 7.5). It is given
- * the time and what is drawn at random, so that simulations replay. Pure, needs no service.
+ * Classifies an attempt of a delivery and schedules the next one (docs/platform.md, 7.4 and 7.5). Time and random
+ * numbers are arguments, so that simulations replay. Pure, needs no service.
  */
 import { Schema } from "effect"
 import { eventRetentionMillis } from "../../events/index.ts"
@@ -30,7 +30,7 @@ export const RetrySchedule = Schema.Struct({
 })
 export type RetrySchedule = typeof RetrySchedule.Type
 
-/** The schedule of events, unless configured otherwise. See {@link defaultSettings}. */
+/** The default schedule of events. See {@link defaultSettings}. */
 export const defaultSchedule: RetrySchedule = {
   delaysMillis: retryDelaysMillis,
   jitter: retryJitter,
@@ -50,7 +50,7 @@ export type Attempt =
   | { readonly _tag: "NoAnswer" }
 
 export interface AttemptOutcome {
-  /** `gone` is a failure after which the endpoint is paused at once (410). */
+  /** `gone` is a failure after which the endpoint is paused immediately (410). */
   readonly result: "succeeded" | "failed" | "gone"
   /** HTTP status; 0 without an answer. */
   readonly status: number
@@ -79,7 +79,10 @@ export const parseRetryAfter = (header: string, nowMillis: number): number => {
   return Number.isNaN(time) ? 0 : Math.max(0, time - nowMillis)
 }
 
-/** What an attempt means: any 2xx is a success, everything else a failure, redirects included. `nowMillis` is when it ended. */
+/**
+ * Classifies an attempt: any 2xx is a success, everything else a failure, redirects included. `nowMillis` is when it
+ * ended.
+ */
 export const classify = (attempt: Attempt, nowMillis: number): AttemptOutcome => {
   if (attempt._tag !== "Answered") return { result: "failed", status: 0, retryAfterMillis: 0 }
   const { retryAfter, status } = attempt
@@ -89,7 +92,7 @@ export const classify = (attempt: Attempt, nowMillis: number): AttemptOutcome =>
   return { result: "failed", status, retryAfterMillis: isHeeded ? parseRetryAfter(retryAfter, nowMillis) : 0 }
 }
 
-/** What becomes of a delivery after an attempt. */
+/** The next step of a delivery after an attempt. */
 export type NextStep =
   | { readonly _tag: "Succeeded" }
   /** Another attempt is due. If the endpoint is paused meanwhile, the delivery waits for it. */
@@ -98,8 +101,9 @@ export type NextStep =
   | { readonly _tag: "Failed" }
 
 /**
- * What becomes of a delivery. `attempts` is how many were made, this one included; `nowMillis` is when it ended; `random` is at least 0
- * and below 1. The next attempt is due after the delay with its jitter or after `Retry-After`, whichever is later.
+ * Decides the next step of a delivery. `attempts` is how many were made, this one included; `nowMillis` is when it
+ * ended; `random` is at least 0 and below 1. The next attempt is due after the delay with its jitter or after
+ * `Retry-After`, whichever is later.
  */
 export const nextStep = (
   schedule: RetrySchedule,
@@ -116,6 +120,9 @@ export const nextStep = (
   return { _tag: "RetryAt", atMillis: nowMillis + Math.max(waitMillis, askedMillis) }
 }
 
-/** Whether a pending delivery ends as `expired`, because its event is older than the event log. Both in Unix milliseconds. */
+/**
+ * Whether a pending delivery ends as `expired`, because its event is older than the event log. Both in Unix
+ * milliseconds.
+ */
 export const isExpired = (eventCreatedAt: number, nowMillis: number): boolean =>
   nowMillis - eventCreatedAt > eventRetentionMillis

@@ -1,7 +1,7 @@
 /**
- * How many attempts of an endpoint may begin in a second (docs/platform.md, 7.4): in no second more than its rate, whatever
- * they are. An attempt first takes a part of the rate, then it begins, perhaps after its secrets were read; what has
- * begun counts for a second from then on. Times are whole milliseconds of a clock that is never set back. Pure.
+ * Limits the attempts of an endpoint that begin in a second (docs/platform.md, 7.4): in no second more than its rate,
+ * whatever their kind. An attempt first takes a part of the rate, then it begins, perhaps after its secrets were read;
+ * a begun attempt counts for a second. Times are whole milliseconds of a clock that is never set back. Pure.
  */
 import { RollingWindowRule } from "../../limits/index.ts"
 

@@ -1,8 +1,8 @@
 /**
- * How many concurrent attempts an endpoint gets (docs/platform.md, 7.4). An endpoint begins with a few and gets more
- * with each success while its answers do not take longer for it: that is what it sustains, quick or slow. It gets fewer
- * when they queue up, half after a refusal, and after an attempt without an answer only one. Slow endpoints are served
- * in the slow track, which has a capacity of its own. Pure.
+ * Adapts the number of concurrent attempts at an endpoint (docs/platform.md, 7.4). An endpoint begins with a few and
+ * gets more with each success while its answers do not become slower: that is the load it sustains, quick or slow. It
+ * gets fewer when attempts queue up, half after a refusal, and only one after an attempt without an answer. Slow
+ * endpoints are served in the slow track, which has a capacity of its own. Pure.
  */
 
 /** The most attempts in flight at a new endpoint, and at any endpoint. */

@@ -1,4 +1,4 @@
-/** The dispatcher's metrics. Updated synchronously. All names begin with `sluice_webhook_`. */
+/** Records the dispatcher's metrics. Updated synchronously. All names begin with `sluice_webhook_`. */
 import { type Context, Metric } from "effect"
 import { deliveryStatuses } from "../delivery/model.ts"
 import type { AttemptPlace } from "./DispatchQueue.ts"

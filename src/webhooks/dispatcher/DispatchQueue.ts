@@ -1,10 +1,10 @@
 /**
- * The deliveries in memory, and which one is next. Organizations share the places for attempts, and their endpoints take
- * turns, however much each has waiting. Each endpoint gets as many concurrent attempts as its pace allows, first attempts
- * beside retries. Endpoints that answer and slow endpoints have separate places, and an attempt that hangs goes on
- * without one, so that nobody waits for the endpoints of others. An endpoint whose rate allows no attempt now waits
- * outside, without a turn (`AttemptRate.ts`). No I/O: the dispatcher tells the queue what happens, and gives it the clock that
- * rates go by.
+ * Queues the deliveries in memory and picks the next one. Organizations share the slots for attempts, and their
+ * endpoints take turns, however much each has waiting. Each endpoint gets as many concurrent attempts as its pace
+ * allows, first attempts beside retries. Endpoints that answer and slow endpoints have separate slots, and a hanging
+ * attempt continues without one, so that no organization waits for the endpoints of others. An endpoint whose rate
+ * allows no attempt now waits outside, without a turn (`AttemptRate.ts`). No I/O: the dispatcher reports events to the
+ * queue, and gives it the clock of the rates.
  */
 import { MutableList } from "effect"
 import { jobLanes } from "../delivery/model.ts"

@@ -1,5 +1,5 @@
 /**
- * The dispatcher's memory: workers of endpoints, the deliveries that are held, and which workers want more. Everything
+ * Holds the dispatcher's memory: workers of endpoints, their deliveries, and the workers that want more. Everything
  * here is synchronous; the fibers around it are in `attempt.ts`, `storeSync.ts` and `WebhookDispatcher.ts`.
  */
 import { type Clock, Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * What the dispatcher keeps for the rates of endpoints (`AttemptRate.ts`): the clock that they go by, what counts for endpoints that
- * were forgotten or whose partition has left and may come back, and the wait until one may go on. Needs the Clock.
+ * Keeps the dispatcher's data for the rates of endpoints (`AttemptRate.ts`): their clock, the counts of endpoints that
+ * were forgotten or whose partition has left and may come back, and the wait until one may continue. Needs the Clock.
  */
 import { type Clock, Duration, Effect } from "effect"
 import { Wakeup } from "../../engine/Wakeup.ts"

@@ -1,6 +1,6 @@
 /**
- * Whose turn it is among those that wait for a place: whoever holds the fewest places, and of equals who has waited
- * longest. Who keeps places for long does not get more turns than who gives them back at once. Needs no service.
+ * Picks the next turn among those waiting for a slot: the one with the fewest slots, and of equals the one that has
+ * waited longest. Holding slots for long earns no more turns than returning them immediately. Needs no service.
  */
 export class Turns<Key> {
   /** Those that wait, by the places that they hold. */

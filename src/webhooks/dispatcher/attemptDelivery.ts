@@ -1,7 +1,7 @@
 /**
- * One attempt of a delivery, from its signature to its recorded outcome (docs/platform.md, 7.4). The endpoint's actor
- * is told of an outcome before the store has it as final, so that a crash between the two tells the actor twice rather
- * than never.
+ * Makes one attempt of a delivery, from its signature to its recorded outcome (docs/platform.md, 7.4). The endpoint's
+ * actor gets an outcome before the store has it as final, so that a crash between the two reports it twice rather than
+ * never.
  */
 import { Cause, Duration, Effect, Exit, Random, type Tracer } from "effect"
 import { Pauses } from "../../common/backoff.ts"

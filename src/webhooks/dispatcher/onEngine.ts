@@ -1,6 +1,6 @@
 /**
- * The dispatcher as the platform runs it: over PostgreSQL, the engine and HTTP. It is apart from `WebhookDispatcher.ts`,
- * so that an embedder with a store of their own loads no database client.
+ * Builds the platform's dispatcher: over PostgreSQL, the engine and HTTP. It is apart from `WebhookDispatcher.ts`, so
+ * that an embedder with a store of their own loads no database client.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
- * How something bounded (places of attempts, memory) is shared by organization: nobody gets more than is still free. So
- * one organization alone has half, two have a third each, and there is always something left for whoever comes next.
- * Pure, needs no service.
+ * Shares a bounded resource (slots of attempts, memory) by organization: none gets more than is still free. So one
+ * organization alone has half, two have a third each, and something is always left for the next one. Pure, needs no
+ * service.
  */
 
 /** What there is in all, and how much of it everybody together holds. */

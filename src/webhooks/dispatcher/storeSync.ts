@@ -1,6 +1,6 @@
 /**
- * The fibers that keep the dispatcher's memory and the store in step. They take due deliveries while there is room,
- * prolong the leases of held ones, give back those that are not to be attempted, and end expired and cancelled ones.
+ * Keeps the dispatcher's memory and the store in step. Its fibers take due deliveries while there is room, prolong the
+ * leases of held ones, return those that are not to be attempted, and end expired and cancelled ones.
  */
 
 import { Clock, Duration, Effect } from "effect"

@@ -1,7 +1,8 @@
 /**
- * The dispatcher's store in memory, for embedding the dispatcher alone and for simulations. It does on maps what
- * `DeliveryStorePostgres.ts` does. The data is a separate object, so that a simulated process can die and leave it.
- * Bounded: callers ask `hasRoom` before they add, and only the newest finished deliveries are kept. Needs no service.
+ * Stores the dispatcher's data in memory, for embedding the dispatcher alone and for simulations. It does on maps what
+ * `DeliveryStorePostgres.ts` does in SQL. The data is a separate object, so that a simulated process can die and leave
+ * it. Bounded: callers ask `hasRoom` before they add, and only the newest finished deliveries are kept. Needs no
+ * service.
  */
 import { Effect } from "effect"
 import type { Delivery } from "../delivery/Deliveries.ts"
@@ -17,9 +18,9 @@ import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "../delivery/
 import type { FoldedEndpoint } from "../endpoint/model.ts"
 import { byText, type Job, JobsMemory } from "./JobsMemory.ts"
 
-/** Most pending deliveries, unless told otherwise. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
+/** Most pending deliveries, by default. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
 export const defaultMaximumPending = 100_000
-/** Finished deliveries that are kept, unless told otherwise. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
+/** Finished deliveries that are kept, by default. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
 export const defaultMaximumSettled = 10_000
 
 /** Bounds of a store in memory. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
@@ -41,7 +42,7 @@ export interface EndpointRow extends FoldedEndpoint {
 }
 
 /**
- * What a store in memory holds.
+ * The content of a store in memory.
  *
  * @example
  * ```ts
@@ -281,7 +282,7 @@ const endAll = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, status: Delive
   return jobs.length
 }
 
-/** The first jobs whose time is over and that nobody has leased. */
+/** The first expired jobs without a lease. */
 const expiredJobs = (data: DeliveriesMemory, partition: number, now: number, limit: number) => {
   const found: Array<Job> = []
   for (const job of data.jobs.jobs.values()) {
@@ -291,7 +292,7 @@ const expiredJobs = (data: DeliveriesMemory, partition: number, now: number, lim
   return found
 }
 
-/** The endpoints of those that somebody knows in another state. */
+/** The endpoints whose state differs from the caller's. */
 const changedEndpoints = (data: DeliveriesMemory, known: Parameters<DeliveryStore["endpoints"]>[0]) =>
   known.flatMap(({ endpointId, sequence }): ReadonlyArray<FoldedEndpoint> => {
     const row = data.endpoints.get(endpointId)
@@ -301,7 +302,7 @@ const changedEndpoints = (data: DeliveriesMemory, known: Parameters<DeliveryStor
   })
 
 /**
- * The port over the data. Nothing of it ever fails or waits.
+ * The port over the data. It never fails or waits.
  *
  * @example
  * ```ts

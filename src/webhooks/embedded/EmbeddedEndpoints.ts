@@ -1,7 +1,7 @@
 /**
- * The endpoints of an embedded dispatcher, in memory: decided by the rules, with their secrets beside them. What they
- * decide goes to the store, and to the dispatcher that listens. Synchronous: the time is an argument. Needs
- * `DispatchFeed`, which its maker passes in.
+ * Keeps the endpoints of an embedded dispatcher in memory: decided by the rules, with their secrets beside them. Their
+ * decisions go to the store, and to the dispatcher. Synchronous: the time is an argument. Needs `DispatchFeed`, which
+ * its maker passes in.
  */
 import { randomUUID } from "node:crypto"
 import { Result } from "effect"
@@ -32,7 +32,7 @@ export interface EndpointOptions {
   /** Chosen by the caller, 1 to 64 characters. */
   readonly id: string
   readonly url: string
-  /** What it receives: `*`, `orders.*`, `orders.created`; 1 to 50 of them. */
+  /** The types that it receives: `*`, `orders.*`, `orders.created`; 1 to 50 of them. */
   readonly patterns: ReadonlyArray<string>
   /** Signs its deliveries; `makeSecret` makes one. */
   readonly secret: string
@@ -40,7 +40,7 @@ export interface EndpointOptions {
   readonly headers?: CustomHeaders | undefined
   /** Attempts per second at most, 1 to 10,000; null, the default, for no limit. */
   readonly rateLimit?: number | null | undefined
-  /** False: nothing is delivered, and nothing kept for it but what is pending. Default true. */
+  /** False: nothing is delivered, and only its pending deliveries are kept. Default true. */
   readonly isActive?: boolean | undefined
 }
 
@@ -89,7 +89,7 @@ export class EmbeddedEndpoints {
     return this.endpoints.get(id)
   }
 
-  /** Asks a command of an endpoint, after what was due of it. */
+  /** Asks a command of an endpoint, after its due wakes. */
   ask(endpointId: string, command: EndpointCommand, now: number): Result.Result<EndpointReply, EndpointRejection> {
     const place = { organizationId, endpointId }
     const due = this.endpoints.of(organizationId)
@@ -109,7 +109,7 @@ export class EmbeddedEndpoints {
     })
   }
 
-  /** Keeps a secret and answers its id. */
+  /** Keeps a secret and returns its id. */
   newSecret(secret: string): string {
     const secretId = `wsk_${randomText()}`
     this.secrets.set(secretId, secret)

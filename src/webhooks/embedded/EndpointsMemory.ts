@@ -1,7 +1,7 @@
 /**
- * Endpoints decided by their own rules, without an engine: it makes one decision after the other in memory, each as a
- * frame of a log that is not kept. For embedding the dispatcher alone and for simulations. Needs no service; the time
- * is an argument.
+ * Decides endpoints by their own rules, without an engine: one decision after the other in memory, each as a frame of a
+ * log that is not kept. For embedding the dispatcher alone and for simulations. Needs no service; the time is an
+ * argument.
  */
 import { Result } from "effect"
 import type { AnyActor, Decision, PublicEvent } from "../../engine/Actor.ts"
@@ -47,18 +47,18 @@ export class EndpointsMemory {
     this.idOf = options.idOf
   }
 
-  /** Its state now; undefined where there is none. */
+  /** Its current state; undefined if there is none. */
   get(endpointId: string): Endpoint | undefined {
     return this.folded.get(endpointId)?.endpoint ?? undefined
   }
 
-  /** The endpoints of an organization as they are now. */
+  /** The current endpoints of an organization. */
   of(organizationId: string): ReadonlyArray<FoldedEndpoint> {
     const { endpointIds } = this.lists.get(organizationId) ?? { endpointIds: [] }
     return endpointIds.map((id) => this.folded.get(id)!)
   }
 
-  /** Takes a place in the log for something that is no endpoint's decision. */
+  /** Takes a place in the log for a record that is not an endpoint's decision. */
   next(): number {
     return ++this.sequence
   }

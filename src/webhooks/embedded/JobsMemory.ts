@@ -1,7 +1,7 @@
 /**
- * The work queue in memory, with the meaning of the one in PostgreSQL (`postgres/WorkQueue.ts`): jobs of a lane are in
- * the order in which they are due, a job is taken for a time, and an outcome counts for one attempt only. Needs no
- * service.
+ * Implements the work queue in memory, with the meaning of the one in PostgreSQL (`postgres/WorkQueue.ts`): jobs of a
+ * lane are in the order in which they are due, a job is taken for a time, and an outcome counts for one attempt only.
+ * Needs no service.
  */
 import type { JobPayload } from "../delivery/model.ts"
 
@@ -51,7 +51,7 @@ export class JobsMemory {
     return this.jobs.size
   }
 
-  /** Puts a job in; one of the same id changes nothing. Answers whether it is new. */
+  /** Puts a job in; one of the same id changes nothing. Returns whether it is new. */
   put(job: Job): boolean {
     if (this.jobs.has(job.id)) return false
     this.jobs.set(job.id, job)
@@ -76,7 +76,7 @@ export class JobsMemory {
     return this.groups.get(endpointId)?.get(lane)
   }
 
-  /** The job of an attempt, unless somebody else has taken it since or it is gone. */
+  /** The job of an attempt, unless it was taken again since or is gone. */
   at(id: string, attempt: number): Job | undefined {
     const job = this.jobs.get(id)
     return job?.attempts === attempt ? job : undefined
@@ -105,7 +105,7 @@ export class JobsMemory {
   }
 }
 
-/** Where a job stands, or would. */
+/** The place of a job in its lane. */
 const indexOf = (waiting: ReadonlyArray<Waiting>, { dueAt, order }: Waiting): number => {
   let low = 0
   let high = waiting.length

@@ -1,7 +1,7 @@
 /**
- * Webhooks for embedding the dispatcher alone, without PostgreSQL, NATS or an engine. The embedder gives endpoints and
- * events, with event types of its own; signatures, retries and pauses are the platform's (docs/platform.md, 7).
- * Everything is in memory, bounded, and gone with the process. `layerMemory` needs nothing.
+ * Embeds the dispatcher alone, without PostgreSQL, NATS or an engine. The embedder gives endpoints and events, with
+ * event types of its own; signatures, retries and pauses are the platform's (docs/platform.md, 7). Everything is in
+ * memory, bounded, and lost with the process. `layerMemory` needs nothing.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Data, Effect, Layer, Result } from "effect"
@@ -43,13 +43,13 @@ export interface EventOptions {
   readonly type: string
   /** The payload, a JSON object. */
   readonly data: { readonly [name: string]: unknown }
-  /** Where it comes from; default: the first segment of the type. */
+  /** Its origin; default: the first segment of the type. */
   readonly service?: string | undefined
   /** Default true. */
   readonly livemode?: boolean | undefined
 }
 
-/** An endpoint as it is now. See {@link Webhooks}. */
+/** The current state of an endpoint. See {@link Webhooks}. */
 export interface EndpointState extends Endpoint {
   readonly id: string
   readonly status: EndpointStatus
@@ -78,9 +78,9 @@ export class NotRetryable extends Data.TaggedError("NotRetryable")<{ readonly de
 /** Endpoints, settings and bounds of a dispatcher in memory. See {@link Webhooks}. */
 export interface MemoryOptions extends DeliveriesMemoryOptions {
   readonly endpoints?: ReadonlyArray<EndpointOptions> | undefined
-  /** Where deliveries may go; default `public`: https to public addresses. */
+  /** Allowed targets of deliveries; default `public`: https to public addresses. */
   readonly targets?: TargetPolicy | undefined
-  /** Schedule, timeout, capacity; what is left out is as in the platform. */
+  /** Schedule, timeout, capacity; omitted ones are as in the platform. */
   readonly settings?: Partial<DispatcherSettings> | undefined
   /** Posts in place of HTTP: for tests and simulations. */
   readonly sender?: DeliverySender | undefined
@@ -107,12 +107,12 @@ export interface MemoryOptions extends DeliveriesMemoryOptions {
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    /** Makes an endpoint, or changes the one with that id. A new secret replaces the old one at once. */
+    /** Creates an endpoint, or changes the one with that id. A new secret replaces the old one immediately. */
     readonly set: (endpoint: EndpointOptions) => Effect.Effect<void, EndpointInvalid | UrlRefused | InvalidPattern>
     /** Deletes an endpoint; its pending deliveries are cancelled. */
     readonly remove: (endpointId: string) => Effect.Effect<void, EndpointNotFound>
     readonly endpoint: (endpointId: string) => Effect.Effect<EndpointState, EndpointNotFound>
-    /** Ends a pause: pending deliveries go on, and failures count from 0. */
+    /** Ends a pause: pending deliveries continue, and failures count from 0. */
     readonly unpause: (endpointId: string) => Effect.Effect<void, EndpointNotFound>
     /** A new secret; for the overlap (seconds, default one day) both sign, the new one first. */
     readonly rotateSecret: (
@@ -120,19 +120,19 @@ export class Webhooks extends Context.Service<
       secret: string,
       overlapSeconds?: number
     ) => Effect.Effect<void, EndpointNotFound | EndpointInvalid>
-    /** Sends `platform.test` to one endpoint, once, also while it is paused; answers the event's id. */
+    /** Sends `platform.test` to one endpoint, once, even while it is paused; returns the event's id. */
     readonly test: (endpointId: string) => Effect.Effect<string, EndpointNotFound | EndpointDisabled | WebhooksFull>
-    /** Hands an event in; answers its id. Delivered at least once to each active endpoint that it matches. */
+    /** Accepts an event; returns its id. Delivered at least once to each active endpoint that it matches. */
     readonly emit: (event: EventOptions) => Effect.Effect<string, EventRefused | WebhooksFull>
-    /** Deliveries of an endpoint, newest first: those that wait, and the newest that are over. */
+    /** Deliveries of an endpoint, newest first: the pending ones, and the newest finished ones. */
     readonly deliveries: (endpointId: string) => Effect.Effect<ReadonlyArray<Delivery>>
-    /** Sends a delivery that is over once more; it never counts as a failure. */
+    /** Sends a finished delivery once more; it never counts as a failure. */
     readonly retry: (deliveryId: string) => Effect.Effect<void, NotRetryable | WebhooksFull>
     /** Waits until no delivery is pending. Deliveries of a paused endpoint stay pending until it is unpaused. */
     readonly settled: Effect.Effect<void>
   }
 >()("sluice/webhooks/Webhooks") {
-  /** The dispatcher in memory. Fails where an endpoint of the options is not valid. */
+  /** The dispatcher in memory. Fails if an endpoint of the options is not valid. */
   static readonly layerMemory = (
     options: MemoryOptions = {}
   ): Layer.Layer<Webhooks | WebhookDispatcher, EndpointInvalid | UrlRefused | InvalidPattern> =>
@@ -175,7 +175,7 @@ const makeSettling = (data: DeliveriesMemory) => {
     Effect.tap(effect, () =>
       Effect.sync(() => {
         if (data.jobs.size > 0) return
-        // A resumed waiter may wait again at once.
+        // A resumed waiter may wait again immediately.
         const resumed = [...waiting]
         waiting.clear()
         for (const resume of resumed) resume()
@@ -204,7 +204,7 @@ type Asked = <E extends EndpointRejection["_tag"]>(
   ...of: Array<E>
 ) => Effect.Effect<EndpointReply, Extract<EndpointRejection, { readonly _tag: E }>>
 
-/** Asks commands that are refused only as `of` says. */
+/** Asks commands that may be refused only with the errors of `of`. */
 const makeAsked =
   (endpoints: EmbeddedEndpoints): Asked =>
   (endpointId, command, ..._of) =>
@@ -246,7 +246,7 @@ const makeEmbedded = Effect.fnUntraced(function* (
   )
 })
 
-/** The methods that change endpoints or tell of them. */
+/** The methods that change or read endpoints. */
 const makeEndpointMethods = (data: DeliveriesMemory, endpoints: EmbeddedEndpoints, asked: Asked) =>
   ({
     set: Effect.fn("Webhooks.set")((endpoint: EndpointOptions) =>
@@ -280,7 +280,7 @@ const makeEndpointMethods = (data: DeliveriesMemory, endpoints: EmbeddedEndpoint
     })
   }) satisfies Partial<Webhooks["Service"]>
 
-/** The methods that make deliveries or tell of them. */
+/** The methods that make or read deliveries. */
 const makeDeliveryMethods = (
   data: DeliveriesMemory,
   endpoints: EmbeddedEndpoints,

@@ -1,7 +1,7 @@
 /**
- * `sluice/webhook/dispatcher`: for programs that send webhooks of their own. `Webhooks.layerMemory` needs only HTTP;
- * with other ports (`delivery/ports.ts`), `make` delivers from any store. Receivers use `sluice/webhook`, which loads
- * none of this.
+ * Exports `sluice/webhook/dispatcher`: for programs that send webhooks of their own. `Webhooks.layerMemory` needs only
+ * HTTP; with other ports (`delivery/ports.ts`), `make` delivers from any store. Receivers use `sluice/webhook`, which
+ * loads none of this.
  */
 import "../../common/checkedPeers.ts"
 

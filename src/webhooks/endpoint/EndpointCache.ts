@@ -1,4 +1,4 @@
-/** Remembers endpoints, so that a state is read and decoded once for each change. Bounded; needs no service. */
+/** Caches endpoints, so that a state is read and decoded once for each change. Bounded; needs no service. */
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import type { LogPosition } from "../../engine/ports/Checkpoints.ts"
 import type { CursorMove } from "../../engine/ports/Cursors.ts"
@@ -46,8 +46,8 @@ export class OrganizationCache {
   }
 
   /**
-   * Answers what is known of organizations when the transaction of this move begins; nothing if the transaction makes
-   * no move.
+   * Returns the known endpoints of organizations when the transaction of this move begins; nothing if the transaction
+   * makes no move.
    */
   of(move: CursorMove | undefined): (organization: string) => ReadonlyArray<FoldedEndpoint> | undefined {
     const known = move === undefined ? undefined : this.partitions.get(move.partition)

@@ -1,7 +1,7 @@
 /**
- * Webhook endpoints for the HTTP API (docs/platform.md, 6). Each read and change asks the endpoint's actor, so that
- * callers read their own writes; only what is known of its deliveries comes from PostgreSQL, soon after.
- * Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
+ * Serves webhook endpoints to the HTTP API (docs/platform.md, 6). Each read and change asks the endpoint's actor, so
+ * that callers read their own writes; only the figures of its deliveries come from PostgreSQL, soon after. Secrets are
+ * stored before the actor gets their ids. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,7 +38,7 @@ import {
 } from "./model.ts"
 import { WebhookEndpoints } from "./rules.ts"
 
-/** What ids begin with. */
+/** The prefix of ids. */
 export const endpointIdPrefix = "we_"
 export const replayIdPrefix = "rpl_"
 export const testIdPrefix = "tst_"
@@ -47,17 +47,17 @@ export const newEndpointId = (): string => `${endpointIdPrefix}${randomText()}`
 export const newReplayId = (): string => `${replayIdPrefix}${randomText()}`
 export const newTestId = (): string => `${testIdPrefix}${randomText()}`
 
-/** An endpoint with what is known of its deliveries. */
+/** An endpoint with the figures of its deliveries. */
 export interface EndpointView {
   readonly id: string
   readonly endpoint: Endpoint
   /** When the last attempt ended, milliseconds since the Unix epoch; null before there was one. */
   readonly lastDeliveryAt: number | null
-  /** HTTP status of the last attempt; 0 where nothing answered, null before there was one. */
+  /** HTTP status of the last attempt; 0 without an answer, null before there was one. */
   readonly lastDeliveryStatus: number | null
   /** Deliveries that wait or are being attempted, counted up to `maximumCountedPending`. */
   readonly pending: number
-  /** When the oldest event of those happened, milliseconds since the Unix epoch; null where nothing is pending. */
+  /** When the oldest event of those happened, milliseconds since the Unix epoch; null if nothing is pending. */
   readonly oldestPendingAt: number | null
 }
 
@@ -83,7 +83,7 @@ export class Endpoints extends Context.Service<
     /** Lists endpoints, oldest first. */
     readonly list: (owner: Owner) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
     readonly get: (owner: Owner, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
-    /** The endpoint without what PostgreSQL knows of it. */
+    /** The endpoint without PostgreSQL's figures. */
     readonly find: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
     /** Like `find`, but fails with `EndpointDisabled` for a disabled endpoint. */
     readonly findActive: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
@@ -94,12 +94,12 @@ export class Endpoints extends Context.Service<
     ) => Effect.Effect<EndpointView, EndpointError>
     readonly remove: (owner: Owner, endpointId: string) => Effect.Effect<void, EndpointError>
     /**
-     * Emits a test event for this endpoint and answers its id. Repeating it with the same random id gives the same
+     * Emits a test event for this endpoint and returns its id. Repeating it with the same random id gives the same
      * event.
      */
     readonly test: (owner: Owner, endpointId: string, testId: string) => Effect.Effect<string, EndpointError>
     /**
-     * Resumes deliveries; with a `replayId` also sends what was missed since the pause. `replay` is absent when the
+     * Resumes deliveries; with a `replayId` also sends the events missed since the pause. `replay` is absent when the
      * endpoint was not paused.
      */
     readonly unpause: (
@@ -117,7 +117,7 @@ export class Endpoints extends Context.Service<
         readonly types: ReadonlyArray<string> | null
       }
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly replay: DecidedReplay }, EndpointError>
-    /** Gives a new secret. The previous one signs too for `overlapSeconds`. */
+    /** Creates a new secret. The previous one signs too for `overlapSeconds`. */
     readonly rotateSecret: (
       owner: Owner,
       endpointId: string,
@@ -141,7 +141,7 @@ interface DeliveryRow {
   readonly oldestPendingAt: number | null
 }
 
-/** Adds to endpoints what PostgreSQL knows of their deliveries. */
+/** Adds PostgreSQL's figures of deliveries to endpoints. */
 const makeViews = (sql: SqlClient.SqlClient) => {
   const lastDeliveries = (ids: ReadonlyArray<string>) =>
     Effect.map(
@@ -179,7 +179,7 @@ const makeViews = (sql: SqlClient.SqlClient) => {
   return { viewOf, withDeliveries }
 }
 
-/** Lists the endpoints of an owner as their actors have them. */
+/** Lists the endpoints of an owner as their actors know them. */
 const makeListed = (engine: Engine["Service"], { ask }: EndpointCommands) =>
   Effect.fnUntraced(function* (owner: Owner) {
     const { endpointIds } = yield* engine.ask(

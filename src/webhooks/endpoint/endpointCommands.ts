@@ -1,6 +1,6 @@
 /**
- * Commands of owners to the actors of endpoints, and those that bring secrets: a secret is stored before the actor hears of its id, and
- * removed again where the actor refuses it. Needs the engine and `WebhookSecrets`, which are arguments.
+ * Sends owners' commands to the actors of endpoints. A command with a secret stores the secret before the actor gets
+ * its id, and removes it again if the actor refuses. Needs the engine and `WebhookSecrets`, which are arguments.
  */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -35,16 +35,16 @@ export const secretIdPrefix = "wsk_"
 
 export const newSecretId = (): string => `${secretIdPrefix}${randomText()}`
 
-/** How often a change of headers is made again where somebody else was quicker. */
+/** Retries of a change of headers after a concurrent one. */
 const mergeRetries = 4
 
 export interface NewEndpoint {
   readonly url: string
   readonly enabledEvents: ReadonlyArray<string>
   readonly description: string | null
-  /** Sent with each delivery; none where it is left out. */
+  /** Sent with each delivery; default: none. */
   readonly headers?: CustomHeaders | undefined
-  /** Attempts per second; no limit where it is left out. */
+  /** Attempts per second; default: no limit. */
   readonly rateLimit?: number | null | undefined
 }
 
@@ -67,10 +67,10 @@ export interface EndpointChanges {
 
 export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
 
-/** What its owner asks of an endpoint. */
+/** The commands that an owner may send to an endpoint. */
 type OwnersCommand = Exclude<EndpointCommand, { readonly _tag: `Record${string}` }>
 
-/** Keeps only what is given, because the rule distinguishes absent from undefined. */
+/** Keeps only the given fields, because the rule distinguishes absent from undefined. */
 const given = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     readonly [K in keyof Fields]?: Exclude<Fields[K], undefined>
@@ -81,7 +81,7 @@ export const makeEndpointCommands = (engine: Engine["Service"]) => {
   const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
     engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
 
-  /** Asks a command and answers the endpoint after it; fails when there is none. */
+  /** Asks a command and returns the endpoint after it; fails when there is none. */
   const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
     Effect.flatMap(ask(owner, key, command), (reply) =>
       reply.endpoint === null
@@ -154,8 +154,8 @@ export const makeCreate = (secrets: WebhookSecrets["Service"], asking: EndpointC
 type Merging = Effect.Effect<EndpointReply & { readonly endpoint: Endpoint }, EndpointError>
 
 /**
- * Changes an endpoint. A change of headers is made of those that it has, so that it is made again where somebody else has
- * changed them meanwhile.
+ * Changes an endpoint. A change of headers is based on the endpoint's own, so it is made again if they were changed
+ * concurrently.
  */
 export const makeUpdate = (
   secrets: WebhookSecrets["Service"],
@@ -170,7 +170,7 @@ export const makeUpdate = (
   const headersOf = Effect.fnUntraced(function* ({ headers }: Endpoint, endpointId: string) {
     if (headers === null) return {}
     const text = (yield* secrets.open([headers.secretId])).get(headers.secretId)
-    // Others have replaced it since its id was read, or no configured key opens it, which the log says.
+    // Another change has replaced it since its id was read, or no configured key opens it, which is logged.
     if (text === undefined) return yield* new EndpointHeadersChanged({ endpointId })
     return decodeHeaders(text)
   })

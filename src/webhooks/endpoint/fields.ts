@@ -1,5 +1,5 @@
 /**
- * Which fields an endpoint may have, and what a change of them changes (docs/platform.md, 6.1). Pure.
+ * Checks the fields of an endpoint, and computes the effect of a change of them (docs/platform.md, 6.1). Pure.
  */
 import { Result } from "effect"
 import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
@@ -18,7 +18,7 @@ export type GivenFields = Omit<Extract<EndpointFact, { readonly _tag: "Updated" 
 
 const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= maximumRateLimit
 
-/** What is wrong with a rate; undefined where nothing is. */
+/** The fault of a rate; undefined without one. */
 export const rateProblem = (rateLimit: number | null | undefined): EndpointInvalid | undefined =>
   typeof rateLimit !== "number" || isRate(rateLimit)
     ? undefined
@@ -27,7 +27,7 @@ export const rateProblem = (rateLimit: number | null | undefined): EndpointInval
         message: `rate_limit must be an integer from 1 to ${maximumRateLimit} attempts per second, or null`
       })
 
-/** What is wrong with what was given; undefined where nothing is. */
+/** The fault of the given fields; undefined without one. */
 export const problemOf = (
   given: GivenFields,
   targets: TargetPolicy
@@ -50,7 +50,7 @@ export const problemOf = (
 const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
   one.length === other.length && one.every((element, at) => element === other[at])
 
-/** Of what was given, what differs from the endpoint. Equal headers are those of the same secret. */
+/** The given fields that differ from the endpoint's. Equal headers are those of the same secret. */
 export const changesOf = (endpoint: Endpoint, given: GivenFields): GivenFields => {
   const { description, enabledEvents, headers, isActive, rateLimit, url } = given
   return {

@@ -1,7 +1,7 @@
 /**
- * Headers that an endpoint's owner adds to its deliveries (docs/platform.md, 6.10): which names and values they may have,
- * and how a change is merged into them. Any value may be a secret, so that only names are in the log and in answers;
- * the headers themselves are one sealed text beside the signing secret. Pure.
+ * Checks headers that an endpoint's owner adds to its deliveries (docs/platform.md, 6.10): allowed names and values,
+ * and how a change is merged into them. Any value may be a secret, so only names are in the log and in answers; the
+ * headers themselves are one sealed text beside the signing secret. Pure.
  */
 import { EndpointInvalid } from "./model.ts"
 
@@ -16,13 +16,16 @@ export const maximumHeadersBytes = 4_096
 /** Names as their owner wrote them, with their values. */
 export type CustomHeaders = Readonly<Record<string, string>>
 
-/** What is to become of headers: a value sets one, null removes it. */
+/** Changes of headers: a value sets one, null removes it. */
 export type HeaderChanges = Readonly<Record<string, string | null>>
 
 /** RFC 9110, 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Characters that a header carries unchanged: one byte each in ISO 8859-1, without controls and without blanks at the ends. */
+/**
+ * Characters that a header carries unchanged: one byte each in ISO 8859-1, without controls and without blanks at the
+ * ends.
+ */
 const carried = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa1-\xff])?$/
 
 /** Names that every delivery sends itself, and those that the connection needs for itself. In lower case. */
@@ -40,7 +43,7 @@ const reservedNames: ReadonlySet<string> = new Set([
   "__proto__"
 ])
 
-/** What the body says of itself, what a hop needs, and the headers of signatures and events. In lower case. */
+/** Headers about the body, for a hop, or of signatures and events. In lower case. */
 const reservedBeginnings = ["content-", "proxy-", "webhook-", "x-platformwebhook-"] as const
 
 const isReserved = (lower: string): boolean =>
@@ -51,7 +54,7 @@ const invalid = (message: string) => new EndpointInvalid({ field: "headers", mes
 /** A name as a message may quote it. */
 const quoted = (name: string): string => JSON.stringify(name.slice(0, maximumHeaderNameLength))
 
-/** What is wrong with the names of an endpoint's headers; undefined where nothing is. */
+/** The fault in the names of an endpoint's headers; undefined without one. */
 export const headerNamesProblem = (names: ReadonlyArray<string>): EndpointInvalid | undefined => {
   if (names.length > maximumHeaders)
     return invalid(`headers has ${names.length} headers, an endpoint has at most ${maximumHeaders}`)
@@ -68,7 +71,7 @@ export const headerNamesProblem = (names: ReadonlyArray<string>): EndpointInvali
   return undefined
 }
 
-/** What is wrong with an endpoint's headers; undefined where nothing is. The message names a header, but no value. */
+/** The fault of an endpoint's headers; undefined without one. The message names a header, but no value. */
 export const headersProblem = (headers: CustomHeaders): EndpointInvalid | undefined => {
   const entries = Object.entries(headers)
   const problem = headerNamesProblem(entries.map(([name]) => name))
@@ -88,7 +91,7 @@ export const headersProblem = (headers: CustomHeaders): EndpointInvalid | undefi
     : undefined
 }
 
-/** What is wrong with a change; undefined where nothing is. The headers that it leads to are for `headersProblem`. */
+/** The fault of a change; undefined without one. `headersProblem` checks the resulting headers. */
 export const headerChangesProblem = (changes: HeaderChanges): EndpointInvalid | undefined => {
   const seen = new Set<string>()
   for (const name of Object.keys(changes)) {
@@ -116,5 +119,5 @@ export const areSameHeaders = (one: CustomHeaders, other: CustomHeaders): boolea
 /** The text that is sealed. */
 export const encodeHeaders = (headers: CustomHeaders): string => JSON.stringify(headers)
 
-/** Reads what `encodeHeaders` wrote. */
+/** Reads a text of `encodeHeaders`. */
 export const decodeHeaders = (text: string): CustomHeaders => JSON.parse(text) as CustomHeaders

@@ -1,5 +1,5 @@
 /**
- * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and pure functions of the state
+ * Defines a webhook endpoint as its actor keeps it: state, commands, facts, rejections, and pure functions of the state
  * (docs/platform.md, 6.1 and 6.4). Secrets are not in the log: the state names them by id, and their ciphertext is in
  * PostgreSQL, like the times and statuses of deliveries. Pure.
  */
@@ -35,7 +35,10 @@ export const pausedAfterFailures = 10
 export const defaultOverlapSeconds = 86_400
 export const maximumOverlapSeconds = 604_800
 
-/** How far the pending deliveries of an endpoint are counted, so that a long queue does not make the list slow. */
+/**
+ * The bound up to which pending deliveries of an endpoint are counted, so that a long queue does not make the list
+ * slow.
+ */
 export const maximumCountedPending = 1_000
 
 /** The longest description, in characters. */
@@ -48,14 +51,14 @@ export const maximumRateLimit = 10_000
 export const maximumIdLength = 64
 
 /**
- * How many failed deliveries are remembered, so that one that is reported twice counts once. It is more than an
- * endpoint ever has in flight (64), because a crash makes only deliveries in flight be reported again.
+ * Failed deliveries that are remembered, so that one reported twice counts once. It is more than an endpoint ever has
+ * in flight (64), because a crash repeats only the reports of deliveries in flight.
  */
 export const maximumRememberedFailures = 128
 
 /**
- * How many requests are remembered with their results, so that a request that is repeated after an unknown outcome is
- * not done twice. The repeat normally comes seconds later.
+ * Requests that are remembered with their results, so that a request repeated after an unknown outcome is not done
+ * twice. The repeat normally comes seconds later.
  */
 export const maximumRememberedRequests = 16
 
@@ -111,7 +114,10 @@ export interface EndpointPlace {
   readonly endpointId: string
 }
 
-/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. See {@link WebhookEndpoint}. */
+/**
+ * An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. See {@link
+ * WebhookEndpoint}.
+ */
 export interface FoldedEndpoint {
   readonly endpointId: string
   readonly organizationId: string
@@ -120,13 +126,13 @@ export interface FoldedEndpoint {
   readonly endpoint: Endpoint | null
 }
 
-/** Where a delivery comes from; only those of events count as failures. */
+/** The origin of a delivery; only failures of those of events count. */
 export const DeliveryOrigin = Schema.Literals(["event", "test", "retry"])
 export type DeliveryOrigin = typeof DeliveryOrigin.Type
 
 const Targets = Schema.Literals(targetPolicies)
 
-/** The mode of who asks, for whom there is no endpoint of the other one; left out where any is meant. */
+/** The mode of the caller, for whom endpoints of the other mode do not exist; omitted if any is meant. */
 const asked = { livemode: Schema.optionalKey(Schema.Boolean) }
 
 export const EndpointCommand = Schema.Union([
@@ -141,13 +147,13 @@ export const EndpointCommand = Schema.Union([
     secretId: Id,
     headers: Schema.optionalKey(SealedHeaders),
     rateLimit: Schema.optionalKey(RateLimit),
-    /** Its mode, for good; live where it is left out. */
+    /** Its mode, for good; default: live. */
     livemode: Schema.optionalKey(Schema.Boolean),
     targets: Targets
   }),
   /**
-   * Changes what is given. `targets` is the policy for `url`. Headers that were made of earlier ones name the secret of
-   * those (null for none) as `headersBefore`, and are refused where the endpoint has others by now.
+   * Changes the given fields. `targets` is the policy for `url`. Headers that are based on earlier ones name the secret
+   * of those (null for none) as `headersBefore`, and are refused if the endpoint has others by now.
    */
   Schema.TaggedStruct("Update", {
     url: Schema.optionalKey(Schema.String),
@@ -182,11 +188,17 @@ export const EndpointCommand = Schema.Union([
   Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Finite, ...asked }),
   /** The caller chooses the id at random. Repeating the command answers the same event. */
   Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id), ...asked }),
-  /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
+  /**
+   * A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive
+   * failures.
+   */
   Schema.TaggedStruct("RecordSuccess", {}),
   /** The last attempt of a delivery has failed. */
   Schema.TaggedStruct("RecordFailure", { deliveryId: Id, origin: DeliveryOrigin, status: Status }),
-  /** An attempt was answered with 410 and the delivery has attempts left; after the last one it is `RecordFailure` with that status. */
+  /**
+   * An attempt was answered with 410 and the delivery has attempts left; after the last one it is `RecordFailure` with
+   * that status.
+   */
   Schema.TaggedStruct("RecordGone", { origin: DeliveryOrigin })
 ])
 export type EndpointCommand = typeof EndpointCommand.Type
@@ -197,7 +209,7 @@ export const EndpointFact = Schema.Union([
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
-    /** Left out where there are none, as in facts of older versions. */
+    /** Omitted if there are none, as in facts of older versions. */
     headers: Schema.optionalKey(SealedHeaders),
     rateLimit: Schema.optionalKey(RateLimit),
     livemode: Schema.Boolean,
@@ -222,7 +234,7 @@ export const EndpointFact = Schema.Union([
   Schema.TaggedStruct("PreviousSecretEnded", {}),
   Schema.TaggedStruct("TestRequested", { eventId: EventId, requestId: Schema.optionalKey(Id) }),
   /**
-   * The events of the interval stand before this fact in the log, except some of its last millisecond, which are
+   * The events of the interval are before this fact in the log, except some of its last millisecond, which are
    * delivered anyway. `patterns` are the endpoint's at that place, `livemode` is its mode.
    */
   Schema.TaggedStruct("ReplayRequested", {
@@ -262,7 +274,7 @@ export class EndpointExists extends Schema.TaggedError<EndpointExists>()("Endpoi
   }
 }
 
-/** The organization has as many endpoints as it may have. */
+/** The organization has its maximum of endpoints. */
 export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("TooManyEndpoints", {
   maximum: Schema.Int
 }) {
@@ -271,7 +283,7 @@ export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("To
   }
 }
 
-/** What was asked needs an endpoint that is not disabled. See {@link Webhooks}. */
+/** The request needs an endpoint that is not disabled. See {@link Webhooks}. */
 export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("EndpointDisabled", {
   endpointId: Schema.String
 }) {
@@ -280,7 +292,7 @@ export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("En
   }
 }
 
-/** What was asked needs an endpoint that is not paused. */
+/** The request needs an endpoint that is not paused. */
 export class EndpointPaused extends Schema.TaggedError<EndpointPaused>()("EndpointPaused", {
   endpointId: Schema.String
 }) {
@@ -295,7 +307,7 @@ export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("Endp
   message: Schema.String
 }) {}
 
-/** The endpoint has other headers by now than those that the change was made of. Make it again of the new ones. */
+/** The endpoint's headers are no longer those on which the change was based. Make it again from the new ones. */
 export class EndpointHeadersChanged extends Schema.TaggedError<EndpointHeadersChanged>()("EndpointHeadersChanged", {
   endpointId: Schema.String
 }) {
@@ -372,15 +384,15 @@ const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPa
 }
 
 /**
- * Which endpoints an event is for: those of its mode whose patterns match, those of both modes (an operator's test
- * events), or one chosen endpoint, whatever its mode and patterns.
+ * The endpoints of an event: those of its mode whose patterns match, those of both modes (an operator's test events),
+ * or one chosen endpoint, whatever its mode and patterns.
  */
 export type Reach = "mode" | "both modes" | "chosen"
 
 /**
- * What an event means for an endpoint in its state at the event's place in the log: a delivery, an entry in its list of
- * skipped events (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever
- * the patterns, also while Paused.
+ * The result of an event for an endpoint in its state at the event's place in the log: a delivery, an entry in its list
+ * of skipped events (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint
+ * whatever the patterns, even while Paused.
  */
 export const dispositionOf = (
   endpointId: string,

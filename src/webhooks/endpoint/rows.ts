@@ -1,6 +1,6 @@
 /**
- * Rows of endpoints as the SQL reactor folds them. Events are matched against them, and the dispatcher reads them. Each
- * state is decoded once per change. Needs `SqlClient`.
+ * Reads and writes rows of endpoints as the SQL reactor folds them. Events are matched against them, and the dispatcher
+ * reads them. Each state is decoded once per change. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -9,7 +9,7 @@ import type { EndpointCache } from "./EndpointCache.ts"
 import { type Endpoint, endpointsTable, type FoldedEndpoint } from "./model.ts"
 import { WebhookEndpoint } from "./rules.ts"
 
-/** Reads what `encodeEndpoint` of that version wrote. */
+/** Reads a text of `encodeEndpoint` of that version. */
 const decodeEndpoint = (text: string, version: number): Endpoint | null =>
   WebhookEndpoint.decodeState(JSON.parse(text), version)
 
@@ -30,7 +30,10 @@ const foldedOf = ({ state, version, ...row }: Row): FoldedEndpoint => ({
   endpoint: state === null ? null : decodeEndpoint(state, version)
 })
 
-/** The rows that can be read. What cannot is told and left out: one bad row must not keep the dispatcher from every other endpoint of its partition. */
+/**
+ * The readable rows. An unreadable one is logged and left out: one bad row must not keep the dispatcher from every
+ * other endpoint of its partition.
+ */
 const readable = (rows: ReadonlyArray<Row>): Effect.Effect<ReadonlyArray<FoldedEndpoint>> =>
   Effect.gen(function* () {
     const read: Array<FoldedEndpoint> = []
@@ -43,8 +46,9 @@ const readable = (rows: ReadonlyArray<Row>): Effect.Effect<ReadonlyArray<FoldedE
   })
 
 /**
- * Endpoints whose row is of another frame than the one given (0 for an unknown one); missing ones have no organization. A row that cannot be read is a defect, which parks the records
- * of who asks in a projection; the dispatcher asks for the others only.
+ * Endpoints whose row is of another frame than the one given (0 for an unknown one); missing ones have no organization.
+ * A row that cannot be read is a defect, which parks the records if a projection asks; the dispatcher asks for the
+ * others only.
  */
 export const changedEndpoints = (
   known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>,
@@ -66,7 +70,7 @@ export const changedEndpoints = (
     )
   )
 
-/** The endpoints of organizations, but for deleted ones. */
+/** The endpoints of organizations, except deleted ones. */
 export const endpointsOf = (organizations: ReadonlyArray<string>, remembered: EndpointCache) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -108,7 +112,7 @@ export const hasEndpoint = (
     )
   )
 
-/** Writes what was folded; a deleted one stays without state until its deliveries are cancelled. */
+/** Writes the folded endpoints; a deleted one stays without state until its deliveries are cancelled. */
 export const saveEndpoints = (
   folded: ReadonlyArray<FoldedEndpoint>
 ): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>

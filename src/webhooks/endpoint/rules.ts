@@ -1,7 +1,7 @@
 /**
- * The rules of webhook endpoints as actors of the engine (docs/platform.md, 6.4): one actor per endpoint, whose key is
- * the endpoint's id, and one per organization that knows these ids. Endpoints are actors of their own because fifty of
- * them with long URLs would not fit one actor's state. Pure.
+ * Defines the rules of webhook endpoints as actors of the engine (docs/platform.md, 6.4): one actor per endpoint, whose
+ * key is the endpoint's id, and one per organization that knows these ids. Endpoints are actors of their own because
+ * fifty of them with long URLs would not fit one actor's state. Pure.
  */
 import { Result, Schema } from "effect"
 import * as Actor from "../../engine/Actor.ts"
@@ -90,7 +90,7 @@ const remembering = (endpoint: Endpoint, request: RememberedRequest): Endpoint =
   recentRequests: [...(endpoint.recentRequests ?? []), request].slice(-maximumRememberedRequests)
 })
 
-/** What a request of this id came to, where it is a repeat. */
+/** The result of an earlier request with this id, if there was one. */
 const rememberedTest = (endpoint: Endpoint, id: string | undefined): string | undefined => {
   const request = endpoint.recentRequests?.find((one) => one.id === id)
   return request !== undefined && "eventId" in request ? request.eventId : undefined
@@ -179,7 +179,7 @@ const update = (endpoint: Endpoint, command: Command<"Update">, endpointId: stri
   if (problem !== undefined) return Actor.rejected(problem)
   const changes = changesOf(endpoint, command)
   const isOfOthers = headersBefore !== undefined && headersBefore !== (endpoint.headers?.secretId ?? null)
-  // Of the same secret they are there already: the command is repeated.
+  // If they are of the same secret, the command is a repeat.
   if (headers !== undefined && "headers" in changes && isOfOthers)
     return Actor.rejected(new EndpointHeadersChanged({ endpointId }))
   return after(endpoint, Object.keys(changes).length === 0 ? [] : [{ _tag: "Updated", ...changes }])
@@ -286,7 +286,7 @@ const fail = (
   return after(endpoint, facts, { events })
 }
 
-/** Whether who asks has the other mode, and may not know of the endpoint. */
+/** Whether the caller has the other mode, and may not know of the endpoint. */
 const isOfOtherMode = (state: Endpoint | null, command: EndpointCommand): boolean =>
   state !== null && "livemode" in command && command.livemode !== state.livemode
 
@@ -294,7 +294,7 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
   if (command._tag === "Create") return create(state, command, context)
   if (isOfOtherMode(state, command)) return Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
   if (state === null) {
-    // An outcome may come after the deletion; that is no mistake.
+    // An outcome may come after the deletion; that is not a mistake.
     return command._tag.startsWith("Record")
       ? after(null, [])
       : Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
@@ -376,7 +376,7 @@ export const WebhookEndpoint = Actor.make<
   upcastFact: {
     // Before there were modes, every endpoint was live.
     1: (fact) => (hasMode(fact) ? { ...fact, livemode: true } : fact),
-    // Before there were headers and rates, a fact without them said the same.
+    // Before there were headers and rates, a fact without them had the same meaning.
     2: (fact) => fact
   },
   upcastState: {

@@ -1,5 +1,6 @@
 /**
- * Endpoints as the API answers them, and as an idempotent request asks for them (docs/platform.md, 6.1 and 6.2). Pure.
+ * Formats endpoints for the API's answers, and the content of idempotent requests (docs/platform.md, 6.1 and 6.2).
+ * Pure.
  */
 import { unmatchedPatterns } from "../../events/index.ts"
 import { quote } from "../../http/parameters.ts"
@@ -9,10 +10,10 @@ import type { Endpoint } from "../endpoint/model.ts"
 import type { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import type { EndpointForm } from "./forms.ts"
 
-/** What an answer says that shows a secret. */
+/** The note in an answer that shows a secret. */
 export const shownOnce = "Store the signing secret now: it is shown this once."
 
-/** What an endpoint's owner may add. Of headers only the names are shown: any value may be a secret. */
+/** The owner's additions. Only the names of headers are shown: any value may be a secret. */
 const ownOf = ({ headers, rateLimit }: Pick<Endpoint, "headers" | "rateLimit">) => ({
   header_names: headers?.names ?? [],
   rate_limit: rateLimit
@@ -51,7 +52,7 @@ export const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warn
       }
 }
 
-/** Answers a new endpoint, with its secret. */
+/** The answer with a new endpoint and its secret. */
 export const createdEndpoint = (
   id: string,
   { endpoint, signingSecret }: { readonly endpoint: Endpoint; readonly signingSecret: string }
@@ -67,7 +68,7 @@ export const createdEndpoint = (
   ...warningOf(endpoint.enabledEvents)
 })
 
-/** Answers a request for a replay of what was missed where nothing was. */
+/** The answer to a request for a replay of missed events if there were none. */
 export const nothingMissed = {
   replayId: null,
   count: 0 as const,
@@ -76,8 +77,8 @@ export const nothingMissed = {
 }
 
 /**
- * The part of headers and rate in what a request asks for. It is stored as a digest, which the values must not be
- * guessed from. A request without either asks for the same as before there were any.
+ * The headers and rate of a request for its digest, from which the values must not be guessed. A request without either
+ * has the same digest as before there were any.
  */
 export const askedOf = (
   secrets: WebhookSecrets["Service"],

@@ -21,7 +21,7 @@ import type { SecretsUnavailable } from "../secret/errors.ts"
 import type { UrlRefused } from "../target/targets.ts"
 import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./webhooksApi.ts"
 
-/** How long a request may take before the answer says that its outcome is not known. */
+/** How long a request may take before the answer reports an unknown outcome. */
 const requestTimeoutMillis = 10_000
 
 /** Every error of the handlers' services. */
@@ -106,7 +106,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "PartitionStopped":
     case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(retryAfterMillis, safeToRepeat))
-    // Two requests chose the same id, or a rule has a fault; no caller can mend that.
+    // Two requests chose the same id, or a rule has a fault; no caller can repair that.
     case "EndpointExists":
     case "CommandFailed":
     case "CommandInvalid":
@@ -134,10 +134,10 @@ export const isRejection = (error: unknown): boolean =>
   Predicate.hasProperty(error, "_tag") &&
   rejections.has(error._tag as Fault["_tag"])
 
-/** What every endpoint may answer. */
+/** The errors of every endpoint. */
 type Common = InvalidRequest | Unavailable
 
-/** Errors that only some endpoints answer, by their tags. */
+/** Errors of some endpoints only, by their tags. */
 type Further = Exclude<Wire, Common>["_tag"]
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What became of an event at the endpoints: part of the API under the event log's paths, with its errors, and of the webhooks, whose
- * deliveries they are. Definitions only.
+ * Defines the deliveries of an event as part of the API: under the event log's paths, with its errors, and with the
+ * webhooks' own deliveries. Definitions only.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"

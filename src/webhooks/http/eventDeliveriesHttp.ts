@@ -1,4 +1,4 @@
-/** The handler of an event's deliveries. Needs `Endpoints` and `Deliveries`; the access middleware says who asks. */
+/** Handles an event's deliveries. Needs `Endpoints` and `Deliveries`; the access middleware gives the principal. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

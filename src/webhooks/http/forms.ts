@@ -1,6 +1,6 @@
 /**
- * The bodies of the webhook endpoints' part of the API (docs/platform.md, 6 and 7): endpoints, secrets, deliveries and
- * replays as they are asked for and answered. Schemas only; `api.ts` says which path takes and gives which.
+ * Defines the bodies of the webhook endpoints' part of the API (docs/platform.md, 6 and 7): requests and answers with
+ * endpoints, secrets, deliveries and replays. Schemas only; `api.ts` assigns them to paths.
  */
 import { Schema } from "effect"
 import { EventId } from "../../events/index.ts"
@@ -133,7 +133,7 @@ export const RotatedSecret = Schema.Struct({
   message: Schema.String
 }).annotate({ identifier: "RotatedWebhookSecret" })
 
-/** A delivery as it is listed. */
+/** A listed delivery. */
 export const WebhookDelivery = Schema.Struct({
   id: Schema.String.annotate({ description: "dlv_…" }),
   endpointId: Schema.String,
@@ -163,7 +163,7 @@ export const SkippedWebhookEvent = Schema.Struct({
   reason: Schema.Literals(["paused", "disabled"])
 }).annotate({ identifier: "SkippedWebhookEvent" })
 
-/** What an attempt sends (docs/platform.md, 7.2). */
+/** The content of an attempt (docs/platform.md, 7.2). */
 export const DeliveryRequestShown = Schema.Struct({
   method: Schema.Literal("POST"),
   url: Schema.String,

@@ -1,6 +1,6 @@
 /**
- * The documentation's text on how a receiver checks a delivery: names, formula, key, a test vector, and code in four
- * languages, which a test runs on the vector. Pure.
+ * Writes the documentation's text on how a receiver checks a delivery: names, formula, key, a test vector, and code in
+ * four languages, which a test runs on the vector. Pure.
  */
 import { failingAfterFailures, pausedAfterFailures } from "../endpoint/model.ts"
 import {

@@ -1,7 +1,7 @@
 /**
- * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, scopes and errors; the
- * bodies are in `forms.ts`. An endpoint's own fields have underscores; everything else is written like the rest of the
- * platform. Definitions only: `webhooksHttp.ts` implements them and the typed client shares them.
+ * Defines the webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, scopes and errors;
+ * the bodies are in `forms.ts`. An endpoint's own fields have underscores; everything else is written like the rest of
+ * the platform. Definitions only: `webhooksHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"

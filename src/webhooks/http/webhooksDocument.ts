@@ -1,6 +1,6 @@
 /**
- * The `webhooks` of the OpenAPI document, which describe what receivers get: one entry per type of the catalogue, with
- * its headers and payload. Pure.
+ * Writes the `webhooks` of the OpenAPI document, which describe the deliveries to receivers: one entry per type of the
+ * catalogue, with its headers and payload. Pure.
  */
 import { Schema } from "effect"
 import { catalogue, Event } from "../../events/index.ts"

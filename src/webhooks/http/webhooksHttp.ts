@@ -1,5 +1,5 @@
 /**
- * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
+ * Handles the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
  * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
  */
 import { Clock, Effect, identity, Layer, SchemaIssue, type Types } from "effect"
@@ -38,18 +38,18 @@ const once = <Chosen, Answer, E, R>(
   requests: IdempotentRequests["Service"],
   owner: Owner,
   headers: IdempotencyHeaders,
-  /** What the request asks for, to tell a repeat from another request. */
+  /** The content of the request, to tell a repeat from another request. */
   asked: object,
   choose: () => Chosen,
   act: Once<Chosen, Answer, E, R>["act"],
-  /** Completes an answer that an earlier version has kept. */
+  /** Completes an answer kept by an earlier version. */
   complete: (answer: Answer) => Answer = identity
 ) =>
   requests
     .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
     .pipe(Effect.map(({ answer, isReplayed }) => withReplayed({ answer: complete(answer), isReplayed })))
 
-/** Answers a replay with how many events it sends. */
+/** Returns a replay with the number of its events. */
 const countOf = (
   replays: Replays["Service"],
   { organizationId }: Owner,
@@ -89,7 +89,7 @@ type Handling = {
 }
 type Described = (typeof WebhooksApi)["endpoints"]
 
-/** What an owner keeps: endpoints and their secrets. */
+/** Handlers of an owner's data: endpoints and their secrets. */
 const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
   ({
     create: effectful(({ headers, payload }) =>
@@ -164,7 +164,7 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
     )
   }) satisfies Handling
 
-/** What makes an endpoint be sent something: a test, the end of a pause, a replay. */
+/** Handlers that send something to an endpoint: a test, the end of a pause, a replay. */
 const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
   ({
     test: effectful(({ headers, params }) =>
@@ -233,7 +233,7 @@ const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
       ).pipe(refused("NotFound"))
   }) satisfies Handling
 
-/** What was sent to an endpoint, and what it missed. */
+/** Handlers of an endpoint's deliveries and missed events. */
 const deliveryHandlers = ({ deliveries, endpoints, requests, secrets }: Services) =>
   ({
     listDeliveries: ({ params, query }) =>

@@ -1,7 +1,7 @@
-/** Tells the fiber that sends replays that the reactor has recorded one. */
+/** Notifies the fiber that sends replays of one that the reactor has recorded. */
 import { Context, Effect, Layer, Queue } from "effect"
 
-/** Tells who sends replays that there is one. */
+/** Notifies the sender of replays. */
 export class ReplaySignal extends Context.Service<
   ReplaySignal,
   {

@@ -1,4 +1,4 @@
-/** Replays for whoever asks by HTTP: how many events one sends, and how far it has come. Needs `SqlClient`. */
+/** Reports replays over HTTP: the number of their events, and their progress. Needs `SqlClient`. */
 import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { deliveriesTable, replaysTable } from "../delivery/model.ts"
@@ -17,7 +17,7 @@ export interface Replay {
   readonly until: number
   readonly types: ReadonlyArray<string> | null
   readonly status: ReplayStatus
-  /** Events that it sends in all, those included that are still before it. */
+  /** All events that it sends, those still to come included. */
   readonly asked: number
   /** Deliveries that it has made of them. */
   readonly queued: number
@@ -25,11 +25,11 @@ export interface Replay {
   readonly delivered: number
   readonly failed: number
   readonly createdAt: number
-  /** When it had queued everything. */
+  /** When everything was queued. */
   readonly finishedAt: number | null
 }
 
-/** The endpoint has no such replay, or it is over for 30 days. */
+/** The endpoint has no such replay, or it ended more than 30 days ago. */
 export class ReplayNotFound extends Data.TaggedError("ReplayNotFound")<{ readonly replayId: string }> {
   override get message(): string {
     return `There is no replay ${this.replayId}`
@@ -41,7 +41,7 @@ export class Replays extends Context.Service<
   {
     /** How many events a replay sends. */
     readonly count: (replayId: string, range: ReplayRange) => Effect.Effect<number, SqlError.SqlError>
-    /** How far a replay has come. */
+    /** The progress of a replay. */
     readonly get: (place: EndpointPlace, replayId: string) => Effect.Effect<Replay, ReplayNotFound | SqlError.SqlError>
   }
 >()("sluice/webhooks/Replays") {
@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
   }, sql.withTransaction)
 
   const count: Replays["Service"]["count"] = Effect.fn("Replays.count")(function* (replayId, range) {
-    // The replay stands behind its events in the log, so once the reactor has recorded it, it has recorded them too.
+    // The replay is behind its events in the log, so once the reactor has recorded it, it has recorded them too.
     yield* isTakenDown(replayId).pipe(
       Effect.repeat({
         until: (isThere) => isThere,
@@ -88,7 +88,8 @@ const make = Effect.gen(function* () {
       readonly patterns: string
       readonly livemode: boolean
     }
-    // Its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has queued.
+    // Its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has
+    // queued.
     const outcomes = yield* sql<{ readonly status: string; readonly count: number }>`
       select status, count(*) as count from ${sql(deliveriesTable)} where replay_id = ${replayId} group by status`
     const [row] = yield* sql<Stored>`

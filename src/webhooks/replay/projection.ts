@@ -1,6 +1,6 @@
 /**
- * The part of the SQL reactor that records requested replays (docs/platform.md, 6.7). A replay's place in the log is
- * behind all events of its interval, and decides what it sends. Needs `SqlClient` and `ReplaySignal`.
+ * Records requested replays, as part of the SQL reactor (docs/platform.md, 6.7). A replay's place in the log is behind
+ * all events of its interval, and decides which it sends. Needs `SqlClient` and `ReplaySignal`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -69,7 +69,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
 })
 
 /**
- * The part of the SQL reactor that records replays. It stands before the part that cancels the deliveries of a deleted
+ * The part of the SQL reactor that records replays. It comes before the part that cancels the deliveries of a deleted
  * endpoint: it waits for a running batch of a replay, so that the batch's deliveries are cancelled with the others.
  */
 export const replayProjection = {

@@ -1,10 +1,10 @@
-/** Fragments of SQL that select the events of a replay, from the tables of the event log and of the deliveries. */
+/** Selects the events of a replay, by fragments of SQL on the tables of the event log and of the deliveries. */
 import { Result } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { type EventPattern, eventsTable, parsePatterns } from "../../events/index.ts"
 import { deliveriesTable } from "../delivery/model.ts"
 
-/** What a replay covers. */
+/** The events that a replay covers. */
 export interface ReplayRange {
   readonly organizationId: string
   readonly endpointId: string
@@ -18,7 +18,10 @@ export interface ReplayRange {
   readonly livemode: boolean
 }
 
-/** Whether an event of the row `e` matches one of the patterns. A stored pattern that this version would refuse matches nothing. */
+/**
+ * Whether an event of the row `e` matches one of the patterns. A stored pattern that this version would refuse matches
+ * nothing.
+ */
 const matching = (sql: SqlClient.SqlClient, texts: ReadonlyArray<string>): Statement.Fragment => {
   const patterns = Result.getOrElse(parsePatterns(texts), (): ReadonlyArray<EventPattern> => [])
   if (patterns.some(({ _tag }) => _tag === "All")) return sql`true`

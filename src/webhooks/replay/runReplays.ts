@@ -1,8 +1,8 @@
 /**
  * Sends replays (docs/platform.md, 6.7). A supervised fiber turns the events of each replay into deliveries, batch by
- * batch. A batch and the replay's progress are one transaction, so that after a crash the replay goes on where it was.
- * Several nodes may run this: a node locks the row of the replay that it works on. Needs `SqlClient`, `DayPartitions`,
- * `ReplaySignal` and the table of jobs; waiting deliveries are in PostgreSQL.
+ * batch. A batch and the replay's progress are one transaction, so that after a crash the replay continues at its
+ * place. Several nodes may run this: a node locks the row of the replay that it works on. Needs `SqlClient`,
+ * `DayPartitions`, `ReplaySignal` and the table of jobs; waiting deliveries are in PostgreSQL.
  */
 
 import { Clock, Duration, Effect, Layer, Option } from "effect"
@@ -26,7 +26,7 @@ export const replayBatch = 2_000
  */
 const regardedReplays = 20
 
-/** How often it looks for replays without being told, such as those that a killed node has left. */
+/** How often it looks for replays without a notification, such as those that a killed node has left. */
 const lookIntervalMillis = 30_000
 
 /** After a failure it looks sooner. */
@@ -202,7 +202,7 @@ export const make = (batch: number = replayBatch) =>
     return { sendAll, sweep }
   })
 
-/** The fibers that send replays and remove old ones. What fails is logged and tried again. */
+/** The fibers that send replays and remove old ones. A failure is logged and tried again. */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient | DayPartitions | ReplaySignal> = Layer.effectDiscard(
   Effect.gen(function* () {
     const signal = yield* ReplaySignal

@@ -1,8 +1,8 @@
 /**
  * Encrypts stored texts of older keys again under the first key, so that a changed `SLUICE_SECRETS_KEY` need not hold
  * the old key for ever. A supervised fiber goes through signing secrets and kept answers in batches, at the start and
- * every hour, and says when nothing needs the older keys. Several nodes may do this at once: a row changes only if it
- * still holds the text that was read. Needs `SqlClient`.
+ * every hour, and reports when nothing needs the older keys. Several nodes may do this concurrently: a row changes only
+ * if it still holds the text that was read. Needs `SqlClient`.
  */
 
 import { Duration, Effect, Layer, Metric, Redacted } from "effect"
@@ -13,7 +13,7 @@ import { aboutAnswer } from "../../platform/IdempotentRequests.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { aboutSecret } from "./WebhookSecrets.ts"
 
-/** Rows that are read and written at once. */
+/** Rows that are read and written together. */
 const resealBatch = 200
 
 /** How often it looks again: another node may still put its own key first. */
@@ -24,7 +24,7 @@ const retryMillis = 5_000
 
 /** The result of one round through everything stored. */
 export interface ResealRound {
-  /** Rows that were sealed anew. */
+  /** Rows that were sealed again. */
   readonly resealed: number
   /** Rows that none of the keys opens; they stay as they are. */
   readonly unreadable: number
@@ -32,7 +32,7 @@ export interface ResealRound {
   readonly remaining: number
 }
 
-/** A row by what it belongs to; `id` is its place among those of its table, as JSON. */
+/** A row by its owner; `id` is its key in its table, as JSON. */
 interface Row {
   readonly id: string
   readonly about: string
@@ -43,7 +43,7 @@ interface Row {
 /** How a table's rows are read and changed. */
 export interface SealedStore {
   readonly read: (after: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>
-  /** Replaces texts that are still the ones that were read; answers how many it replaced. */
+  /** Replaces texts that are still the ones that were read; returns how many it replaced. */
   readonly write: (
     rows: ReadonlyArray<{ readonly id: string; readonly before: string; readonly after: string }>
   ) => Effect.Effect<number, SqlError.SqlError>
@@ -117,7 +117,7 @@ const answersOf = (sql: SqlClient.SqlClient, keyId: string): Omit<SealedStore, "
   }
 }
 
-/** Makes a round. `batch` is how many rows are read and written at once. */
+/** Makes a round. `batch` is how many rows are read and written together. */
 export const make = (keys: SecretsKeys, batch: number = resealBatch, furtherStores: FurtherStores = () => []) =>
   Effect.map(SqlClient.SqlClient, (sql): Effect.Effect<ResealRound, SqlError.SqlError> => {
     const first = keys[0].id
@@ -159,7 +159,7 @@ const underOlderKeys = Metric.gauge("sluice_webhook_secrets_under_older_keys", {
     "Signing secrets, kept answers and keys of domains that are not sealed under the first of the configured keys"
 })
 
-/** Logs for the operator whether the older keys can go. A later round that finds nothing to do logs nothing. */
+/** Logs for the operator whether the older keys can be removed. A later round without work logs nothing. */
 const tell = ({ remaining, resealed, unreadable }: ResealRound, isFirst: boolean): Effect.Effect<void> => {
   if (unreadable > 0) {
     return Effect.logError(

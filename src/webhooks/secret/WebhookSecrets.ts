@@ -1,7 +1,7 @@
 /**
- * Secrets of webhook endpoints: signing secrets, which are made here, and headers of their own, which are given. They are
- * encrypted before they reach PostgreSQL (`secretsKeys.ts`), and decrypted for deliveries. The log and the rules know
- * only their ids. A bounded number of decrypted ones is kept in memory. Needs `SqlClient`.
+ * Stores secrets of webhook endpoints: signing secrets, which are made here, and headers of their own, which are given.
+ * They are encrypted before they reach PostgreSQL (`secretsKeys.ts`), and decrypted for deliveries. The log and the
+ * rules know only their ids. A bounded number of decrypted ones is kept in memory. Needs `SqlClient`.
  */
 
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
@@ -19,7 +19,7 @@ export const maximumOpenSecrets = 20_000
 /** The longest text that is kept so, in characters: any signing secret. Headers are kept where they are used. */
 const maximumOpenLength = 256
 
-/** Which secret it is and whose. */
+/** The id of a secret and its endpoint. */
 export interface SecretPlace {
   /** Random, chosen by the caller. */
   readonly id: string
@@ -44,22 +44,25 @@ interface Row {
 export class WebhookSecrets extends Context.Service<
   WebhookSecrets,
   {
-    /** Makes a secret and answers its `whsec_…` text. The same id again is the same secret. Joins the caller's transaction. */
+    /**
+     * Makes a secret and answers its `whsec_…` text. The same id again is the same secret. Joins the caller's
+     * transaction.
+     */
     readonly create: (place: SecretPlace) => Effect.Effect<string, SecretsUnavailable>
-    /** Stores a text that was given. The same id again changes nothing. Joins the caller's transaction. */
+    /** Stores a given text. The same id again changes nothing. Joins the caller's transaction. */
     readonly put: (place: SecretPlace, text: string) => Effect.Effect<void, SecretsUnavailable>
     /**
-     * The texts of secrets, by id; one statement for all that are not in memory. One that is not there, or that no key opens, is missing from
-     * the answer (and the latter is logged).
+     * The texts of secrets, by id; one statement for all that are not in memory. One that is not there, or that no key
+     * opens, is missing from the answer (and the latter is logged).
      */
     readonly open: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, SecretsUnavailable>
     /** Removes secrets for good. Joins the caller's transaction. */
     readonly forget: (ids: ReadonlyArray<string>) => Effect.Effect<void, SecretsUnavailable>
-    /** Seals any text under the same keys; `about` says what it belongs to. */
+    /** Seals any text under the same keys; `about` names its owner. */
     readonly seal: (text: string, about: string) => Sealed
     /**
-     * The same for the same text, without telling which one it is: a digest that nobody can try texts against without
-     * the configured keys. It changes when the last one of them goes.
+     * A fingerprint: the same for the same text, without revealing it. Texts cannot be tried against it without the
+     * configured keys. It changes when the last of them is removed.
      */
     readonly fingerprint: (text: string) => string
     /** Opens a sealed text; undefined when it does not fit. */
@@ -108,7 +111,7 @@ export const forgetSecrets = (
 
 const make = (keys: SecretsKeys) =>
   Effect.map(SqlClient.SqlClient, (sql) => {
-    /** Set anew by each use. */
+    /** Moved to the end by each use. */
     const open = new BoundedMap<string, string>(maximumOpenSecrets)
 
     const opened = (row: Row): string | undefined =>

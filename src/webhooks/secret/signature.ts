@@ -1,12 +1,12 @@
 /**
- * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (docs/platform.md, 7.2 and
- * 7.3). Each attempt is signed anew. Needs no service and no Effect runtime.
+ * Signs webhook deliveries, and checks them for a receiver (docs/platform.md, 7.2 and 7.3). Each attempt has a
+ * signature of its own. Needs no service and no Effect runtime.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto"
 import { Schema } from "effect"
 import { Event } from "../../events/index.ts"
 
-/** The header that has the time and the signatures. See {@link sign}. */
+/** The header with the time and the signatures. See {@link sign}. */
 export const signatureHeader = "X-PlatformWebhook-Signature"
 /** The header that names the event. See {@link deliveryHeaders}. */
 export const eventIdHeader = "X-PlatformWebhook-Id"
@@ -16,13 +16,13 @@ export const timestampHeader = "X-PlatformWebhook-Timestamp"
 /** The `User-Agent` of every delivery. See {@link deliveryHeaders}. */
 export const deliveryUserAgent = "PlatformWebhook/1.0"
 
-/** What a signing secret begins with; part of the key of the signature. See {@link makeSecret}. */
+/** The prefix of a signing secret; part of the key of the signature. See {@link makeSecret}. */
 export const secretPrefix = "whsec_"
 
 /** Random bytes of a secret: as long as the digest. */
 const secretBytes = 32
 
-/** Names of the headers of Standard Webhooks (standardwebhooks.com), which stand beside ours. */
+/** Names of the headers of Standard Webhooks (standardwebhooks.com), which accompany ours. */
 export const standardIdHeader = "webhook-id"
 export const standardTimestampHeader = "webhook-timestamp"
 export const standardSignatureHeader = "webhook-signature"
@@ -33,7 +33,7 @@ const strictBase64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-
 /** The shortest key that Standard Webhooks allows, in bytes. */
 const standardKeyBytesLeast = 24
 
-/** How far a delivery's time may be from the receiver's, in seconds, unless told otherwise. See {@link verifyWebhook}. */
+/** How far a delivery's time may be from the receiver's by default, in seconds. See {@link verifyWebhook}. */
 export const defaultToleranceSeconds = 300
 
 /** The longest signature header that is examined, in characters. The platform sends two signatures at most. */
@@ -64,15 +64,15 @@ const standardKeyOf = (secret: string): KeyObject | undefined => {
   return key.length < standardKeyBytesLeast ? undefined : createSecretKey(key)
 }
 
-/** The body exactly as sent or received. A string stands for its UTF-8 bytes. See {@link verifyWebhook}. */
+/** The body exactly as sent or received. A string means its UTF-8 bytes. See {@link verifyWebhook}. */
 export type RawBody = string | Uint8Array
 
 const hmac = (secret: string, timestamp: string, rawBody: RawBody): Buffer =>
   createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest()
 
 /**
- * The value of the signature header: `t=<timestamp>,v1=<hex>` with one `v1` per secret, in the given order: during the overlap of a
- * rotation the new one first. `timestampSeconds` is Unix seconds. Throws without a secret.
+ * The value of the signature header: `t=<timestamp>,v1=<hex>` with one `v1` per secret, in the given order: during the
+ * overlap of a rotation the new one first. `timestampSeconds` is Unix seconds. Throws without a secret.
  *
  * @example
  * ```ts
@@ -108,7 +108,7 @@ const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Re
       }
 }
 
-/** What the headers of an attempt are made of. See {@link deliveryHeaders}. */
+/** The input of an attempt's headers. See {@link deliveryHeaders}. */
 export interface DeliveryToSign {
   readonly eventId: string
   /** The moment of this attempt, milliseconds since the Unix epoch. */
@@ -142,7 +142,7 @@ export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<strin
 }
 
 /**
- * Why a delivery is not to be trusted. The message never contains the secret, the body or the expected signature.
+ * The reason not to trust a delivery. The message never contains the secret, the body or the expected signature.
  *
  * @example
  * ```ts
@@ -174,7 +174,9 @@ export class WebhookVerificationError extends Schema.TaggedError<WebhookVerifica
   }
 ) {}
 
-/** Headers as `fetch` has them, or as `node:http` and most frameworks do. Names in any case. See {@link verifyWebhook}. */
+/**
+ * Headers as `fetch` has them, or as `node:http` and most frameworks do. Names in any case. See {@link verifyWebhook}.
+ */
 export type ReceivedHeaders =
   | { readonly get: (name: string) => string | null }
   | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
@@ -235,7 +237,10 @@ const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string
   return secrets
 }
 
-/** An event as a receiver sees it. Unknown types and services of a newer platform are allowed. See {@link verifyWebhook}. */
+/**
+ * An event as a receiver sees it. Unknown types and services of a newer platform are allowed. See {@link
+ * verifyWebhook}.
+ */
 export const ReceivedEvent = Schema.Struct({ ...Event.fields, type: Schema.String, service: Schema.String })
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
@@ -254,12 +259,14 @@ const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
  * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (docs/platform.md,
  * 7.3).
  *
- * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation either of the two
- * fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in either direction; `Infinity` turns that
- * check off. `nowMillis` is for tests; by default it is the system's time, because a receiver has no Effect and so no Clock. The comparison takes the same time wherever signatures differ.
+ * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation
+ * either of the two fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in
+ * either direction; `Infinity` turns that check off. `nowMillis` is for tests; by default it is the system's time,
+ * because a receiver has no Effect and so no Clock. The comparison takes the same time wherever signatures differ.
  *
- * Throws `WebhookVerificationError` for a delivery that is not to be trusted (answer it with 400), `TypeError` without a secret and
- * `RangeError` for a tolerance that is none. Deliveries are at least once: remember `eventId` where that matters.
+ * Throws `WebhookVerificationError` for a delivery that is not to be trusted (answer it with 400), `TypeError` without
+ * a secret and `RangeError` for a tolerance that is none. Deliveries are at least once: remember `eventId` where that
+ * matters.
  *
  * @example
  * ```ts
@@ -299,7 +306,7 @@ export const verifyWebhook = (
   let isSigned = false
   for (const one of secrets) {
     const expected = hmac(one, timestamp, rawBody)
-    // The loop runs to its end, so that its time does not tell which signature fitted.
+    // The loop runs to its end, so that its time does not reveal which signature fitted.
     for (const signature of signed.signatures) isSigned = timingSafeEqual(expected, signature) || isSigned
   }
   if (!isSigned) refuse("signature_mismatch", "No signature fits the body and the timestamp")

@@ -1,7 +1,7 @@
 /**
  * Posts deliveries with undici: it keeps connections per host, connects only to addresses that the guard has checked,
- * does not follow redirects, and reads a bounded part of each answer (`boundAnswers.ts`). The dispatcher limits an endpoint's attempts, so
- * the connection pools have no limit.
+ * does not follow redirects, and reads a bounded part of each answer (`boundAnswers.ts`). The dispatcher limits an
+ * endpoint's attempts, so the connection pools have no limit.
  */
 
 import { Effect, Result, type Scope } from "effect"
@@ -16,7 +16,10 @@ import { AnswerTooLarge, answerTooLarge, boundingAnswers } from "./boundAnswers.
 const keepAliveMillis = 4_000
 const maximumKeepAliveMillis = 60_000
 
-/** How many checked URLs are remembered. The check depends on the URL only; addresses of names are checked at every connection. */
+/**
+ * How many checked URLs are remembered. The check depends on the URL only; addresses of names are checked at every
+ * connection.
+ */
 const maximumRemembered = 1_000
 
 /** Headers of an answer, in bytes. */
@@ -48,7 +51,7 @@ const codeOf = (error: unknown): string => {
   return cause !== undefined ? codeOf(cause) : errors?.[0] !== undefined ? codeOf(errors[0]) : ""
 }
 
-/** Whether the parser refuses what came; its error has a code in some cases only. */
+/** Whether the parser refuses the answer; its error has a code in some cases only. */
 const isMalformed = (error: unknown): boolean => error instanceof errors.HTTPParserError
 
 const reasonOf = (error: unknown): string => {
@@ -59,7 +62,7 @@ const reasonOf = (error: unknown): string => {
   return reasons[code] ?? "There was no answer"
 }
 
-/** What is wrong with an answer of which the status has come. */
+/** The fault of an answer whose status has come. */
 const faultOf = (error: unknown): string => {
   if (error instanceof AnswerTooLarge) return error.message
   const code = codeOf(error)
@@ -71,7 +74,7 @@ const unanswered = (error: string): DeliveryAnswer => ({ attempt: { _tag: "NoAns
 
 const decoder = new TextDecoder()
 
-/** The beginning of a body as text, without characters that a database or a terminal cannot take. */
+/** The beginning of a body as text, without characters that a database or a terminal cannot handle. */
 const textOf = (chunks: ReadonlyArray<Buffer>): string => {
   if (chunks.length === 0) return ""
   const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
@@ -92,7 +95,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout
   private readonly done: (answer: DeliveryAnswer) => void
 
-  /** `leftMillis` is what is left of `timeoutMillis`, the time that the attempt may take as a whole. */
+  /** `leftMillis` is the rest of `timeoutMillis`, the time that the whole attempt may take. */
   constructor(leftMillis: number, timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
     this.done = done
     // A timer of the system, because sockets know no other time; a simulation replaces this sender.
@@ -131,7 +134,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.kept += chunk.length
     }
     this.read += chunk.length
-    // What has been read at once may be all there is, so that the connection does not tell.
+    // Bytes read together may be the whole answer, so the connection does not report the excess.
     if (this.read > readResponseBytes) this.giveUp(this.answer(answerTooLarge(readResponseBytes).message))
   }
 
@@ -140,7 +143,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // The status has come whole, and it is what counts.
+    // The status has come whole, and it decides.
     this.finish(this.status > 0 ? this.answer(faultOf(error)) : unanswered(reasonOf(error)))
   }
 
@@ -182,7 +185,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Where a URL leads, or why nothing is delivered there. */
+/** The target of a URL, or why nothing is delivered there. */
 type Opened = { readonly url: URL; readonly origin: string; readonly path: string } | { readonly refused: string }
 
 /** Asks the guard once for each URL in use and remembers its answer. */

@@ -1,12 +1,12 @@
 /**
- * The bound of what a receiver sends in answer to a delivery (docs/platform.md, 7.4): all bytes that come over its
- * connection count, so neither interim answers nor chunk extensions or trailers pass by it. It stands around undici's
- * connector, because undici itself counts bodies and headers only. Needs no service.
+ * Bounds a receiver's answer to a delivery (docs/platform.md, 7.4): all bytes that come over its connection count, so
+ * interim answers, chunk extensions and trailers do not escape the bound. It wraps undici's connector, because undici
+ * itself counts bodies and headers only. Needs no service.
  */
 import { Data } from "effect"
 import type { buildConnector } from "undici"
 
-/** The receiver has sent more than it may; the connection is closed. */
+/** The receiver has sent more than the bound; the connection is closed. */
 export class AnswerTooLarge extends Data.TaggedError("AnswerTooLarge")<{
   readonly message: string
 }> {}
@@ -14,7 +14,7 @@ export class AnswerTooLarge extends Data.TaggedError("AnswerTooLarge")<{
 export const answerTooLarge = (maximumBytes: number): AnswerTooLarge =>
   new AnswerTooLarge({ message: `The answer has more than ${maximumBytes} bytes` })
 
-/** A connector whose connections break with `AnswerTooLarge` where an answer has more bytes. */
+/** Makes a connector whose connections break with `AnswerTooLarge` if an answer has more bytes. */
 export const boundingAnswers =
   (connect: buildConnector.connector, maximumBytes: number): buildConnector.connector =>
   (options, callback) =>

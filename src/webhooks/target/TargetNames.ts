@@ -1,6 +1,6 @@
 /**
- * Name look-ups in which no organization holds up another. Each organization has places of its own, each host has one
- * look-up at a time, and an answer that is known is given at once while it is checked again. Needs no service.
+ * Looks names up so that no organization delays another. Each organization has slots of its own, each host has one
+ * look-up at a time, and a known answer is given immediately while it is checked again. Needs no service.
  */
 import { Cache, Clock, Data, Duration, Effect, Exit, Option } from "effect"
 import { makeBulkhead } from "../../common/Bulkhead.ts"
@@ -8,7 +8,7 @@ import { type AskNameServers, makeNameServers } from "../../common/nameServers.t
 import { localAddresses, type ReadHosts, systemHosts } from "./hosts.ts"
 import type { Resolve, ResolvedAddress } from "./targets.ts"
 
-/** Look-ups at a time, over all organizations and of each. */
+/** Concurrent look-ups, over all organizations and of each. */
 const maximumLookups = 256
 const maximumLookupsOfOrganization = 8
 
@@ -22,14 +22,17 @@ const waitMillis = 5_000
 const shortestAnswerMillis = 5_000
 const longestAnswerMillis = 300_000
 
-/** How long an answer may be used while it cannot be checked, and how long a failure is not tried again. In milliseconds. */
+/**
+ * How long an answer may be used while it cannot be checked, and how long a failure is not tried again. In
+ * milliseconds.
+ */
 const staleMillis = 3_600_000
 const failureMillis = 5_000
 
 /** A host without an address. `code` is that of the system's resolver. */
 export class NameNotFound extends Data.TaggedError("NameNotFound")<{
   readonly host: string
-  /** `ENOTFOUND`: there is none. `EAI_AGAIN`: nobody could say. */
+  /** `ENOTFOUND`: there is none. `EAI_AGAIN`: no server could say. */
   readonly code: "ENOTFOUND" | "EAI_AGAIN"
 }> {}
 
@@ -54,9 +57,9 @@ export interface TargetNamesOptions {
 }
 
 export interface TargetNames {
-  /** The addresses of a host, looked up at the expense of an organization. */
+  /** The addresses of a host; the look-up counts against an organization. */
   readonly find: (host: string, organizationId: string) => Effect.Effect<ReadonlyArray<ResolvedAddress>, NameNotFound>
-  /** The same where no fiber is, for connections whose host `find` has just found. */
+  /** The same outside of fibers, for connections whose host `find` has just found. */
   readonly resolve: Resolve
 }
 
@@ -98,7 +101,7 @@ export const makeNames = ({ hosts = systemHosts, servers }: TargetNamesOptions =
   )
   const checking = new Set<string>()
 
-  /** Asks again. While nobody can say, the answer before is good. */
+  /** Asks again. While no server can say, the previous answer is used. */
   const check = (host: string, known: Known) =>
     lookUp(host).pipe(
       Effect.matchEffect({

@@ -1,7 +1,7 @@
 /**
- * Which IP addresses a webhook may be delivered to: the public ones (docs/platform.md, 6.9). The ranges are those of
- * the IANA registries of special-purpose IPv4 and IPv6 addresses, and the metadata services of clouds. Pure, needs no
- * service.
+ * Classifies the IP addresses to which a webhook may be delivered: the public ones (docs/platform.md, 6.9). The ranges
+ * are those of the IANA registries of special-purpose IPv4 and IPv6 addresses, and the metadata services of clouds.
+ * Pure, needs no service.
  */
 import { BlockList, isIP, isIPv4 } from "node:net"
 import { Result } from "effect"
@@ -21,7 +21,7 @@ export type AddressClass =
 
 type Ranges = ReadonlyArray<readonly [AddressClass, ReadonlyArray<string>]>
 
-/** Where ranges overlap, the first one that holds the address names the class. */
+/** If ranges overlap, the first one that holds the address names the class. */
 const ranges4: Ranges = [
   // The first is used by every large cloud; the second is Azure's wire server, a public address that answers only
   // inside a machine.
@@ -70,7 +70,10 @@ const address4 = (high: number, low: number): string => `${high >> 8}.${high & 2
 const isZero = (groups: ReadonlyArray<number>, from: number, to: number): boolean =>
   groups.slice(from, to).every((group) => group === 0)
 
-/** The IPv4 address that a packet to this IPv6 address ends at: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16). */
+/**
+ * The IPv4 address that a packet to this IPv6 address ends at: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4
+ * (2002::/16).
+ */
 const embedded4 = (groups: ReadonlyArray<number>): string | undefined => {
   const isMapped = isZero(groups, 0, 5) && groups[5] === 0xffff
   const isNat64 = groups[0] === 0x64 && groups[1] === 0xff9b && isZero(groups, 2, 6)
@@ -82,8 +85,8 @@ const classify4 = (address: string): AddressClass | undefined =>
   lists4.find(([, list]) => list.check(address, "ipv4"))?.[0]
 
 /**
- * Why nothing may be delivered to this address, or undefined for a public one. IPv6 forms that carry an IPv4 address are judged by that
- * one. Anything that is not an address, and an address with a zone (`fe80::1%eth0`), is `invalid`.
+ * Why nothing may be delivered to this address, or undefined for a public one. IPv6 forms that carry an IPv4 address
+ * are judged by that one. Anything that is not an address, and an address with a zone (`fe80::1%eth0`), is `invalid`.
  */
 export const refusedAddressClass = (address: string): AddressClass | undefined => {
   if (isIP(address) === 0 || address.includes("%")) return "invalid"

@@ -1,6 +1,6 @@
 /**
- * Hosts that no name server is asked for, as the system's resolver has them: those of its file and `localhost`. Needs
- * no service; the file is read again when it has changed.
+ * Resolves hosts without a name server, as the system's resolver does: those of its file and `localhost`. Needs no
+ * service; the file is read again when it has changed.
  */
 import { readFileSync, statSync } from "node:fs"
 import { isIP } from "node:net"
@@ -10,7 +10,7 @@ import type { ResolvedAddress } from "./targets.ts"
 export type Hosts = ReadonlyMap<string, ReadonlyArray<ResolvedAddress>>
 export type ReadHosts = () => Hosts
 
-/** How often the file is looked at, milliseconds. */
+/** How often the file is checked, milliseconds. */
 const lookAgainMillis = 5_000
 
 /** Reads the text of a hosts file: an address and its names in each line, comments behind `#`. */
@@ -37,14 +37,14 @@ const loopback: ReadonlyArray<ResolvedAddress> = [
   { address: "::1", family: 6 }
 ]
 
-/** Whether a name is this machine's by its meaning (RFC 6761). */
+/** Whether a name is this machine's by definition (RFC 6761). */
 const isLocalhost = (host: string): boolean => host === "localhost" || host.endsWith(".localhost")
 
-/** The addresses of a lower-case name that no name server is asked for; undefined for every other one. */
+/** The addresses of a lower-case name that is resolved without a name server; undefined for every other one. */
 export const localAddresses = (host: string, hosts: Hosts): ReadonlyArray<ResolvedAddress> | undefined =>
   hosts.get(host) ?? (isLocalhost(host) ? loopback : undefined)
 
-/** Reads a hosts file, again when it has changed; none where it cannot be read. `now` is monotonic, in milliseconds. */
+/** Reads a hosts file, again when it has changed; none if it cannot be read. `now` is monotonic, in milliseconds. */
 export const readHostsFile = (path: string, now: () => number = () => performance.now()): ReadHosts => {
   let hosts: Hosts = new Map()
   let changedAt = Number.NaN

@@ -1,6 +1,6 @@
 /**
- * Where webhooks may be delivered to (docs/platform.md, 6.9): the rules of the URL, and the check of the address at the
- * moment of connecting. The sender connects to exactly the checked address, so a name that changes its answer in
+ * Decides where webhooks may be delivered (docs/platform.md, 6.9): the rules of the URL, and the check of the address
+ * at the moment of connecting. The sender connects to exactly the checked address, so a name that changes its answer in
  * between gains nothing. A sender calls `open` before it attempts a URL, connects with `lookup`, and must not follow
  * redirects.
  */
@@ -10,17 +10,20 @@ import { isLoopbackAddress, refusedAddressClass } from "./addresses.ts"
 import { makeNames, type NameNotFound, type TargetNames } from "./TargetNames.ts"
 
 /**
- * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to loopback hosts, for
- * development.
+ * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to
+ * loopback hosts, for development.
  */
 export const targetPolicies = ["public", "any"] as const
-/** Where deliveries may go: `public` is https to public addresses. See {@link makeTargetGuard}. */
+/** The allowed targets of deliveries: `public` is https to public addresses. See {@link makeTargetGuard}. */
 export type TargetPolicy = (typeof targetPolicies)[number]
 
 /** The longest URL of an endpoint, in characters. */
 export const maximumUrlLength = 2048
 
-/** Ports that no webhook listens on and that other protocols would misunderstand: the "bad ports" of the Fetch standard. */
+/**
+ * Ports that no webhook listens on and that other protocols would misunderstand: the "bad ports" of the Fetch
+ * standard.
+ */
 const refusedPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -28,15 +31,18 @@ const refusedPorts: ReadonlySet<number> = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
 ])
 
-/** A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. See {@link makeTargetGuard}. */
+/**
+ * A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. See {@link
+ * makeTargetGuard}.
+ */
 export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
   reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port", "address"]),
   message: Schema.String
 }) {}
 
-/** An attempt that was refused before connecting. `address` is for the operator: it may tell of an internal network. */
+/** An attempt that was refused before connecting. `address` is for the operator: it may reveal an internal network. */
 export class TargetRefused extends Schema.TaggedError<TargetRefused>()("TargetRefused", {
-  /** As `code` of the errors of `node:net`, for those who look there. */
+  /** Like `code` of the errors of `node:net`, for callers that check it. */
   code: Schema.tag("ERR_WEBHOOK_TARGET_REFUSED"),
   host: Schema.String,
   address: Schema.String,
@@ -54,7 +60,7 @@ const isLoopbackHost = (host: string): boolean =>
   host === "localhost" || host.endsWith(".localhost") || isLoopbackAddress(host)
 
 /**
- * The rules of an endpoint's URL. It asks no name server; whether a name is public is decided at connect time. An IPv4
+ * The rules of an endpoint's URL. It uses no name server; whether a name is public is decided at connect time. An IPv4
  * host in any spelling (`0x7f.1`, `2130706433`) becomes the four numbers.
  */
 export const checkUrl = (given: unknown, policy: TargetPolicy): Result.Result<URL, UrlRefused> => {
@@ -87,7 +93,7 @@ export interface ResolvedAddress {
 /** All addresses of a name, of both families. Rejects when it has none. */
 export type Resolve = (host: string) => Promise<ReadonlyArray<ResolvedAddress>>
 
-/** What a delivery needs to connect safely. */
+/** The functions that a delivery needs to connect safely. */
 export interface TargetGuard {
   /**
    * Checks a URL before an attempt: the rules of the URL and, if its host is an address, whether that is public.
@@ -96,13 +102,14 @@ export interface TargetGuard {
    */
   readonly open: (url: string) => Result.Result<URL, UrlRefused | TargetRefused>
   /**
-   * Looks the host of such a URL up before a connection is opened, at the expense of an organization, so that `lookup`
-   * finds it known and its name servers keep nobody else waiting. Does nothing for an address.
+   * Looks the host of such a URL up before a connection is opened, counted against an organization, so that `lookup`
+   * finds it known and its name servers delay no other organization. Does nothing for an address.
    */
   readonly prepare: (url: URL, organizationId: string) => Effect.Effect<void, NameNotFound>
   /**
-   * For the `lookup` option of `node:net`, `node:tls`, `node:https` and of HTTP clients built on them. A name with one answer that is not
-   * public is refused as a whole. Gives exactly the checked addresses; fails with `TargetRefused` or with the resolver's error.
+   * For the `lookup` option of `node:net`, `node:tls`, `node:https` and of HTTP clients built on them. A name with one
+   * answer that is not public is refused as a whole. Gives exactly the checked addresses; fails with `TargetRefused` or
+   * with the resolver's error.
    */
   readonly lookup: LookupFunction
 }
@@ -139,7 +146,7 @@ export const refusedAddress = (url: URL, policy: TargetPolicy): UrlRefused | und
 const notFound = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
 
-/** What answers for names: by organization, or any `Resolve`, which everybody shares. */
+/** The resolver of names: by organization, or any `Resolve`, which all share. */
 const namesOf = (names: TargetNames | Resolve): TargetNames =>
   typeof names === "function" ? { find: () => Effect.succeed([]), resolve: names } : names
 
