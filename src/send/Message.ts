@@ -1,6 +1,6 @@
 /**
- * An email's content as it is kept: the fields of a request to send, checked, with defaults filled in (docs/platform.md, 9.1). It never enters the log of
- * decisions, which has a pointer to it.
+ * Defines an email's stored content: the fields of a request to send, checked, with defaults filled in
+ * (docs/platform.md, 9.1). It never enters the log of decisions, which has a pointer to it.
  */
 import { Schema } from "effect"
 

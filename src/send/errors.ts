@@ -1,6 +1,6 @@
 /**
- * What the services of this folder fail with beside the rules' own rejections. A rejection changed nothing; a bad argument is a mistake of
- * the caller, and so are more keys than the memory was made for.
+ * Defines the errors of this folder's services besides the rules' own rejections. A rejection changed nothing; a bad
+ * argument is a mistake of the caller, and so are more keys than the memory was made for.
  */
 import { Schema } from "effect"
 import type { InvalidArgument } from "../limits/errors.ts"

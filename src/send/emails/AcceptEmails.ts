@@ -1,6 +1,7 @@
 /**
- * Takes requests to send (docs/platform.md, 9.10): asks what the decision would be, keeps the contents, then decides. So a refusal and a repeat keep nothing. What is
- * kept for a request that is refused in between has no email that points to it. Needs `Engine`, `MessageContents` and `Organizations`.
+ * Accepts requests to send (docs/platform.md, 9.10): previews the decision, stores the contents, then decides. So a
+ * refusal and a repeat store nothing. Contents stored for a request that is refused in between have no email that
+ * points to them. Needs `Engine`, `MessageContents` and `Organizations`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"

@@ -1,6 +1,7 @@
 /**
- * Emails after they were accepted (docs/platform.md, 9.11 and 9.12): what became of them, taking back, another time. What an email is now is its actor's to say, so that
- * a caller sees what they have just done; what happened before and lists come from the rows. Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
+ * Serves accepted emails (docs/platform.md, 9.11 and 9.12): their state and history, cancelling, rescheduling. The
+ * state comes from the email's actor, so that callers see their own changes; history and lists come from the rows.
+ * Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

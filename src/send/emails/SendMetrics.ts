@@ -1,4 +1,7 @@
-/** Counts what requests to send came to: emails accepted, and requests refused by the code of their answer (docs/platform.md, 8.2). */
+/**
+ * Counts the results of requests to send: emails accepted, and requests refused by the code of their answer
+ * (docs/platform.md, 8.2).
+ */
 import { Effect, Metric } from "effect"
 
 const accepted = (mode: string) =>

@@ -1,6 +1,7 @@
 /**
- * How many requests to send each key may make a minute (docs/platform.md, 9.10): a limiter for each key in a lane of the engine, beside the platform's rate, of which
- * these requests are no part. Plan and custom limit are read from the log's facts at each decision, and it fails open like that rate. Needs `Engine`.
+ * Limits the requests to send of each key per minute (docs/platform.md, 9.10): a limiter for each key in a lane of the
+ * engine, beside the platform's rate, which does not count these requests. Plan and custom limit are read from the
+ * log's facts at each decision, and it fails open like that rate. Needs `Engine`.
  */
 import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { Engine } from "../../engine/Engine.ts"

@@ -1,4 +1,7 @@
-/** What the other side answered about an email (docs/platform.md, 9.11): the events that tell of it, and the hand-off that goes on. Needs `SqlClient`. */
+/**
+ * Reads the receiving side's answers about an email (docs/platform.md, 9.11): its events, and the hand-off in progress.
+ * Needs `SqlClient`.
+ */
 import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Engine } from "../../engine/Engine.ts"

@@ -1,4 +1,4 @@
-/** Texts of a request that end up in headers, and how their faults are told. Pure. */
+/** Reads texts of a request that end up in headers, and reports their faults. Pure. */
 import { quote } from "../../http/parameters.ts"
 
 /** What is wrong with a request. The message is for the caller. */

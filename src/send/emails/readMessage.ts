@@ -1,6 +1,6 @@
 /**
- * Checks an email as a request gives it, and writes it in one way (docs/platform.md, 9.10). The first fault is told with the field's name and what was
- * given. Nothing that ends a header line passes. Pure: the time and what may be fetched come in as arguments.
+ * Checks and normalizes an email from a request (docs/platform.md, 9.10). The error names the first faulty field and
+ * quotes its value. No text that would end a header line passes. Pure: the time and the allowed fetches are arguments.
  */
 import { Result } from "effect"
 import { quote } from "../../http/parameters.ts"

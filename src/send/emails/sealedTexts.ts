@@ -1,4 +1,4 @@
-/** Texts that were sealed, in a column of a table: how they are sealed anew when the configuration puts another key first. Needs `SqlClient`. */
+/** Seals texts in a column of a table again when the configuration puts another key first. Needs `SqlClient`. */
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { unnest } from "../../postgres/unnest.ts"

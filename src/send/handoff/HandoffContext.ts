@@ -1,4 +1,4 @@
-/** What the hand-off works with. */
+/** Defines the services and settings of the hand-off. */
 import type { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { BoundedMap } from "../../common/BoundedMap.ts"

@@ -1,6 +1,6 @@
 /**
- * Connects the workers of this process with what is around them: the SQL reactor tells them which accounts have mail to hand over, after it has
- * committed it, and a node that gives its partitions away has them stop first. Needs no service.
+ * Connects the workers of this process with their surroundings: after a commit the SQL reactor reports accounts with
+ * mail to hand over, and a node that hands over its partitions stops the workers first. Needs no service.
  */
 import { Context, Effect, Layer, type Scope, type Tracer } from "effect"
 

@@ -1,6 +1,7 @@
 /**
- * Whose mails are taken from the queue next, and how many (docs/handoff.md, 2). Accounts take turns. Each has room for so many mails under way, by lane, and takes more as
- * soon as some have ended, so that a mail that takes long holds up none of the others. Pure but for its callbacks; it needs no service.
+ * Schedules the accounts whose mails are taken from the queue next (docs/handoff.md, 2). Accounts take turns. Each has
+ * a bounded number of mails under way, by lane, and takes more as soon as some have ended, so that a slow mail delays
+ * none of the others. Pure but for its callbacks; it needs no service.
  */
 import type { MailResult } from "./emails.ts"
 import type { HandoffGroup } from "./HandoffFeed.ts"

@@ -1,4 +1,4 @@
-/** The metrics of the hand-off. Updated synchronously. All names begin with `sluice_send_`. */
+/** Records the metrics of the hand-off. Updated synchronously. All names begin with `sluice_send_`. */
 import { type Context, Metric } from "effect"
 import type { HandoffPurpose } from "./jobs.ts"
 

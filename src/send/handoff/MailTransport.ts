@@ -1,6 +1,6 @@
 /**
- * `MailTransport`: what takes mail over from the platform (docs/handoff.md, 2). Test mail never reaches a relay: it goes to the local mailbox, or is taken and
- * dropped where there is none. Needs `CaptureMailbox`.
+ * Takes mail over from the platform (docs/handoff.md, 2). Test mail never reaches a relay: it goes to the local
+ * mailbox, or is accepted and dropped if there is none. Needs `CaptureMailbox`.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Mode } from "../account/actors/index.ts"

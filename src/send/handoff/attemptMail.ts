@@ -1,4 +1,4 @@
-/** One attempt at a transport: bounded in time, and known again where its success could not be recorded. */
+/** Makes one attempt at a transport: bounded in time, and recognized again if its success could not be recorded. */
 import { Clock, Duration, Effect, Random } from "effect"
 import type { JobOutcome, TakenJob } from "../../postgres/WorkQueue.ts"
 import type { HandoffContext } from "./HandoffContext.ts"

@@ -1,4 +1,4 @@
-/** The job of a notice, which is ordered once whoever tells of it again (docs/handoff.md, 4). Needs `SqlClient`. */
+/** Queues a notice at most once, however often its cause is reported (docs/handoff.md, 4). Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { NewJob } from "../../postgres/WorkQueue.ts"

@@ -1,4 +1,4 @@
-/** What is told to the account about mails that were handed over or were not (docs/handoff.md, 2). Pure. */
+/** Makes the reports to the account about mails that were handed over or were not (docs/handoff.md, 2). Pure. */
 import type { EmailReport, Mode } from "../account/actors/index.ts"
 import type { Message } from "../Message.ts"
 import { handoffDelaysMillis } from "./limits.ts"

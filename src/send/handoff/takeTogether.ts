@@ -1,4 +1,4 @@
-/** What accounts do together when mails are taken and recorded: it costs less than each by itself (docs/handoff.md, 2). Needs no service. */
+/** Coalesces the work of several accounts into one statement and one command (docs/handoff.md, 2). Needs no service. */
 import { Clock, Duration, Effect, Latch } from "effect"
 import type { PartitionClaim, TakenJob, WorkQueue } from "../../postgres/WorkQueue.ts"
 

@@ -1,4 +1,7 @@
-/** Which places of a sender's queue were cancelled, 4,096 in one actor, so that a queue of any length fits (docs/platform.md, 9.6). */
+/**
+ * Records the cancelled places of a sender's queue, 4,096 in one actor, so that a queue of any length fits
+ * (docs/platform.md, 9.6).
+ */
 import { Schema } from "effect"
 import * as Actor from "../../../engine/Actor.ts"
 import { type CancelledPage, emptyPage, withCancelled } from "../../rules/hold.ts"

@@ -1,6 +1,7 @@
 /**
- * An email as an actor: where it is on its way, and what was reported of it. It is small, made fresh by the decision that accepts it, and out of
- * memory as soon as a checkpoint has it. Its time comes when it is scheduled for, and when it was kept long enough.
+ * Defines an email as an actor: its progress, and the reports about it. It is small, made fresh by the decision that
+ * accepts it, and out of memory as soon as a checkpoint has it. It wakes at its scheduled time, and when it was kept
+ * long enough.
  */
 import { hash } from "node:crypto"
 import * as Actor from "../../../engine/Actor.ts"

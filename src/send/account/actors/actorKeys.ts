@@ -1,6 +1,6 @@
 /**
- * How the actors of an account are called. An organization has two accounts, live and test, whose actors share no counter, so every key begins with
- * the mode or belongs to an email, whose id is used once. Pure.
+ * Names the actors of an account. An organization has two accounts, live and test, whose actors share no counter, so
+ * every key begins with the mode or belongs to an email, whose id is used once. Pure.
  */
 import { hash } from "node:crypto"
 import { suppressionBuckets } from "../../limits.ts"

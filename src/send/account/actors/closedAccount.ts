@@ -1,6 +1,6 @@
 /**
- * What an account decides once its organization was deleted (docs/platform.md, 2.9): it takes and lets go nothing more, and of what is said about emails that are on their way only
- * the emails themselves take note, so that they are forgotten in their time. Pure.
+ * Decides for an account whose organization was deleted (docs/platform.md, 2.9): it accepts and releases nothing more.
+ * Late delivery reports update only the email they name, so that it can expire. Pure.
  */
 import * as Actor from "../../../engine/Actor.ts"
 import { viewOf } from "../../rules/trust.ts"

@@ -1,6 +1,6 @@
 /**
- * The decision over a request to send, as one decision of the engine: the account's rule, the senders' queues, the suppression list and the new
- * emails (docs/platform.md, 9.7). Whole or not at all.
+ * Decides a request to send as one decision of the engine: the account's rule, the senders' queues, the suppression
+ * list and the new emails (docs/platform.md, 9.7). It is accepted whole or not at all.
  */
 import { formatLevels } from "../../../common/formatLevels.ts"
 import * as Actor from "../../../engine/Actor.ts"

@@ -1,6 +1,6 @@
 /**
- * What the account decides after it has accepted: whether an email may be handed over now, and what a report of it counts for account, sender and
- * suppression list. Each counts once for an email and has one event, however often it is reported.
+ * Decides after acceptance: whether an email may be handed over now, and how a report counts for account, sender and
+ * suppression list. Each report counts once for an email and has one event, however often it comes.
  */
 import * as Actor from "../../../engine/Actor.ts"
 import { maximumEmails } from "../../limits.ts"

@@ -1,7 +1,7 @@
 /**
- * How the rules of sending are stored: schemas of the deciders' states and facts, as the engine keeps them. They are numbers, short texts and flat
- * lists, because a state is checked at every change and written whole. Once released, a change needs a version and an upcast
- * (docs/CONTRIBUTING.md, "Adding an actor").
+ * Defines the stored form of the rules of sending: schemas of the deciders' states and facts, as the engine keeps them.
+ * They are numbers, short texts and flat lists, because a state is checked at every change and written whole. Once
+ * released, a change needs a version and an upcast (docs/CONTRIBUTING.md, "Adding an actor").
  */
 import { Schema } from "effect"
 import { Numbers } from "../../../common/numbers.ts"

@@ -1,6 +1,6 @@
 /**
- * Which recipients of an email were taken out, as one number: bit n stands for recipient n. A mask rather than addresses, because the answer to a request is
- * remembered. Needs no service.
+ * Encodes the suppressed recipients of an email as one number: bit n is recipient n. A mask rather than addresses,
+ * because the answer to a request is remembered. Needs no service.
  */
 import type { EmailAnswer } from "./model.ts"
 

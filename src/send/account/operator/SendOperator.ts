@@ -1,6 +1,7 @@
 /**
- * What operators do to an organization's accounts (docs/platform.md, 9.9): look at one and at why it was paused, lift the pause, set its risk and limits. Acts are
- * decisions of the account's actor. Needs `SqlClient` and the engine, which for commands may have to be started first.
+ * Serves operators' acts on an organization's accounts (docs/platform.md, 9.9): inspect one and why it was paused, lift
+ * the pause, set its risk and limits. Acts are decisions of the account's actor. Needs `SqlClient` and the engine,
+ * which for commands may have to be started first.
  */
 import { Context, Data, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,5 +1,6 @@
 /**
- * Which facts of an account operators are shown, and how they read (docs/platform.md, 9.9): what changed its stage, risk and limits, and what pauses rest on. Pure.
+ * Describes facts of an account for operators (docs/platform.md, 9.9): changes of its stage, risk and limits, and the
+ * reasons of pauses. Pure.
  */
 
 import { hourMillis, type probationCaps, signalsMillis, spikeHours } from "../../limits.ts"

@@ -1,6 +1,6 @@
 /**
- * `SuppressionList`: the addresses that an account does not send to, for their owner (docs/platform.md, 9.15). The actors decide; what is listed are the rows that the projection
- * keeps, for which a change waits a moment. Needs `SqlClient` and `Engine`.
+ * Manages the addresses that an account does not send to, for their owner (docs/platform.md, 9.15). The actors decide;
+ * lists show the rows of the projection, so a change waits a moment for them. Needs `SqlClient` and `Engine`.
  */
 import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,4 +1,4 @@
-/** What an account has used of each of its limits, for its owner (docs/platform.md, 9.16). Pure. */
+/** Reports an account's use of each of its limits, for its owner (docs/platform.md, 9.16). Pure. */
 import * as Distinct from "../../../limits/distinctRules.ts"
 import * as Monthly from "../../../limits/monthlyRules.ts"
 import * as Rolling from "../../../limits/rollingRules.ts"

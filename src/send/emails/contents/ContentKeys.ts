@@ -1,6 +1,6 @@
 /**
- * Data keys, one for each organization: its contents are encrypted under it, so that forgetting the key erases all of them (docs/handoff.md, 1). Keys are stored
- * sealed under the platform's own. Needs `SqlClient` and `Sealing`.
+ * Data keys, one for each organization: its contents are encrypted under it, so that forgetting the key erases all of
+ * them (docs/handoff.md, 1). Keys are stored sealed under the platform's own. Needs `SqlClient` and `Sealing`.
  */
 
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto"

@@ -1,19 +1,24 @@
 /**
- * `MessageContents`: keeps what the emails of organizations say (docs/handoff.md, 1), outside the log of decisions, which has a pointer to each.
- * `layerMemory` keeps it in this process and needs nothing; what survives the process is in `MessageContentsDurable.ts`.
+ * Stores the contents of emails (docs/handoff.md, 1), outside the log of decisions, which has a pointer to each.
+ * `layerMemory` keeps them in this process and needs nothing; `MessageContentsDurable.ts` makes them durable.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Message } from "../../Message.ts"
 import { encodeContent } from "./contentFrames.ts"
 import { maximumMemoryContents } from "./limits.ts"
 
-/** Contents cannot be kept or found now: a server is away, or its room is used up. Retryable. Nothing was acknowledged. */
+/**
+ * Contents cannot be kept or found now: a server is away, or its room is used up. Retryable. Nothing was acknowledged.
+ */
 export class ContentsUnavailable extends Schema.TaggedError<ContentsUnavailable>()("ContentsUnavailable", {
   /** What was tried and what stood against it, for an operator. */
   message: Schema.String
 }) {}
 
-/** A content that is kept: where it is, and how many bytes it takes there. A pointer is text without spaces, at most 40 characters long. */
+/**
+ * A content that is kept: where it is, and how many bytes it takes there. A pointer is text without spaces, at most 40
+ * characters long.
+ */
 export interface KeptContent {
   readonly pointer: string
   readonly bytes: number
@@ -27,7 +32,10 @@ export class MessageContents extends Context.Service<
       organization: string,
       messages: ReadonlyArray<Message>
     ) => Effect.Effect<ReadonlyArray<KeptContent>, ContentsUnavailable>
-    /** The contents at pointers, in order; null for one that was erased, is too old, belongs to another organization or was never there. */
+    /**
+     * The contents at pointers, in order; null for one that was erased, is too old, belongs to another organization or
+     * was never there.
+     */
     readonly read: (
       organization: string,
       pointers: ReadonlyArray<string>

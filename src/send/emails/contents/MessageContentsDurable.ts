@@ -1,6 +1,7 @@
 /**
- * Contents that survive the process (docs/handoff.md, 1): those of concurrent requests share one message of a stream, which is on disk before they are answered. What an email
- * needs for longer than the stream keeps it is copied to PostgreSQL. Needs `NatsConnection`, `SqlClient` and `ContentKeys`.
+ * Contents that survive the process (docs/handoff.md, 1): those of concurrent requests share one message of a stream,
+ * which is on disk before they are answered. What an email needs for longer than the stream keeps it is copied to
+ * PostgreSQL. Needs `NatsConnection`, `SqlClient` and `ContentKeys`.
  */
 import { Duration, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,7 @@
 /**
- * How contents stand in a shared message (docs/handoff.md, 1): each encrypted under the data key of its organization, found by its place. A pointer also names the beginning of
- * the content's nonce, so that one from a stream that was lost and made anew finds nothing. Pure but for the nonces.
+ * Packs contents into a shared message (docs/handoff.md, 1): each encrypted under the data key of its organization,
+ * found by its place. A pointer also names the beginning of the content's nonce, so that a pointer into a lost and
+ * recreated stream finds nothing. Pure but for the nonces.
  */
 import { type CipherKey, createCipheriv, createDecipheriv } from "node:crypto"
 import { Schema } from "effect"

@@ -1,6 +1,7 @@
 /**
- * Copies contents that are needed for longer than their stream keeps them, and erases those that are not needed any more (docs/handoff.md, 1). Every process may do this: a
- * copy is made once, and erasing twice erases nothing more. Needs `SqlClient`.
+ * Copies contents that are needed for longer than their stream keeps them, and erases those that are not needed any
+ * more (docs/handoff.md, 1). Every process may do this: a copy is made once, and erasing twice erases nothing more.
+ * Needs `SqlClient`.
  */
 import { Clock, Duration, Effect, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"

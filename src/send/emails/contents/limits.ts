@@ -11,8 +11,8 @@ export const contentStreamBytes = 4 * 1024 * 1024 * 1024
 export const leastContentStreamBytes = 64 * 1024 * 1024
 
 /**
- * How long a content is kept after its email has ended (docs/handoff.md, 1): what shows it, erases it and counts its room goes by that.
- * See {@link Admission}.
+ * How long a content is kept after its email has ended (docs/handoff.md, 1): what shows it, erases it and counts its
+ * room goes by that. See {@link Admission}.
  */
 export const keptContentMillis = 7 * dayMillis
 
@@ -28,7 +28,10 @@ export const contentSweepMillis = hourMillis
 /** Contents that one statement copies or erases. */
 export const contentSweepBatch = 100
 
-/** How long each of the stores of contents has for an answer; then the request fails. Both together have less than a request has (docs/platform.md, 8.4). */
+/**
+ * How long each of the stores of contents has for an answer; then the request fails. Both together have less than a
+ * request has (docs/platform.md, 8.4).
+ */
 export const contentPublishMillis = 4_000
 export const contentTimeoutMillis = 4_500
 
@@ -45,7 +48,10 @@ export const readsAtOnce = 8
 /** Bytes of shared messages that stay in memory, because mail is mostly handed over soon. */
 export const recentContentBytes = 16 * 1024 * 1024
 
-/** Data keys in memory, and how long one is used without a look at the database: for so long another process may write under a key that was erased. */
+/**
+ * Data keys in memory, and how long one is used without a look at the database: for so long another process may write
+ * under a key that was erased.
+ */
 export const maximumContentKeys = 10_000
 export const contentKeyMillis = 300_000
 

@@ -1,6 +1,7 @@
 /**
- * The listener for bounces and complaints: an SMTP server that takes mail for return paths of ours, for addresses of feedback loops, and for nobody else, bounded in size, rate and connections
- * (docs/handoff.md, 6). A mail that could not be counted is told to come again. Needs `FeedbackIntake`.
+ * Listens for bounces and complaints: an SMTP server that accepts mail only for return paths of ours and for addresses
+ * of feedback loops, bounded in size, rate and connections (docs/handoff.md, 6). A mail that could not be counted is
+ * answered with a temporary error, so that it comes again. Needs `FeedbackIntake`.
  */
 import { Clock, Data, Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server"

@@ -1,6 +1,7 @@
 /**
- * `FeedbackIntake`: takes in the reports of other mail systems that came to a return path of ours (docs/handoff.md, 6). Only the return path says which email and recipient a
- * report is about; what is told twice counts once. Needs `SqlClient`, `EngineOnDemand` and `MessageContents`.
+ * Accepts the reports of other mail systems that came to a return path of ours (docs/handoff.md, 6). Only the return
+ * path says which email and recipient a report is about; a repeated report counts once. Needs `SqlClient`,
+ * `EngineOnDemand` and `MessageContents`.
  */
 import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient } from "effect/sql"

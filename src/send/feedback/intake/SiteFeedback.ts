@@ -1,6 +1,6 @@
 /**
- * `SiteFeedback`: takes in what another mail system reports over HTTP (docs/platform.md, 9.17), for the emails of one organization. What is told twice counts once. Needs
- * `Engine`.
+ * Accepts reports of another mail system over HTTP (docs/platform.md, 9.17), for the emails of one organization. A
+ * repeated report counts once. Needs `Engine`.
  */
 import { Array as Arr, Context, Effect, Layer, Metric } from "effect"
 import { Engine } from "../../../engine/Engine.ts"

@@ -1,6 +1,7 @@
 /**
- * What a mail tells about an email that was sent: a delivery status notification, an abuse report, or nothing (docs/send.md, 2.9). Pure but for the parser of MIME,
- * which is asynchronous. It reads the first 256 KiB and 10,000 lines of the mail, its work is linear in those, and nothing in a mail makes it fail.
+ * Parses a mail about a sent email: a delivery status notification, an abuse report, or nothing (docs/send.md, 2.9).
+ * Pure but for the parser of MIME, which is asynchronous. It reads the first 256 KiB and 10,000 lines of the mail, its
+ * work is linear in those, and no mail makes it fail.
  */
 import { Effect } from "effect"
 import { abuseReport } from "./abuseReport.ts"

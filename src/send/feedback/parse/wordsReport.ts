@@ -1,6 +1,6 @@
 /**
- * Delivery status notifications that say so of themselves and name no recipient in fields, which RFC 3464 demands and some mail systems leave out: what is left are the
- * words for people. They are believed where they name one recipient and quote one answer of an SMTP server, and nothing is guessed otherwise. Pure.
+ * Parses bounces that declare themselves but omit the recipient field that RFC 3464 requires. It reads the
+ * human-readable text, and accepts it only if it names exactly one recipient and quotes one SMTP reply. Pure.
  */
 import { addressesOf, addressOf } from "./addresses.ts"
 import { originalOf, statusOfRecipient } from "./deliveryReport.ts"

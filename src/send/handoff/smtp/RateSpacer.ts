@@ -1,4 +1,7 @@
-/** Turns at an even pace: so many in a second, each a little after the one before. Pure: the time is an argument, in milliseconds. */
+/**
+ * Spaces turns evenly over a second, each a little after the one before. Pure: the time is an argument, in
+ * milliseconds.
+ */
 export class RateSpacer {
   private readonly pauseMillis: number
   private nextAt = Number.NEGATIVE_INFINITY

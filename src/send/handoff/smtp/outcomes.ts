@@ -1,5 +1,6 @@
 /**
- * What an error of the mail library means (docs/handoff.md, 2.2): an answer about the mail, trouble with the relay itself, or an outcome that nobody knows. Pure.
+ * Interprets an error of the mail library (docs/handoff.md, 2.2): an answer about the mail, trouble with the relay
+ * itself, or an unknown outcome. Pure.
  */
 import { judgeAnswer, type Speaker } from "../../feedback/parse/answerClass.ts"
 import { diagnosisIn } from "../../feedback/parse/statusCodes.ts"

@@ -1,4 +1,4 @@
-/** What the services of domains fail with. */
+/** Defines the errors of the services of domains. */
 import { Data, Effect } from "effect"
 import type { OrganizationNotFound } from "../../../platform/Organizations.ts"
 import type { SenderRejection } from "../../account/actors/index.ts"
