@@ -16,10 +16,10 @@ import {
   type Reach,
   type SimulationPlan
 } from "../simulation/index.ts"
-import type { Simulated } from "./Simulated.ts"
+import type { PlayableSimulation } from "./PlayableSimulation.ts"
 
 /** A simulation of a file, under the name that it is exported by. */
-export interface OwnRules extends Simulated {
+export interface OwnRules extends PlayableSimulation {
   readonly name: string
   /** The parts of the rules that were reached. */
   readonly reachOf: (marks: Marks) => Reach

@@ -9,7 +9,7 @@ import { CliError, Command, Flag } from "effect/cli"
 import { Marks } from "../simulation/index.ts"
 import { describeReach } from "../simulation/rules/reach.ts"
 import { type OwnRules, ownRulesOf } from "./ownRules.ts"
-import type { Simulated } from "./Simulated.ts"
+import type { PlayableSimulation } from "./PlayableSimulation.ts"
 
 /**
  * Scenarios between two progress lines, where the command can be interrupted. Of the engine's the first of these is
@@ -21,7 +21,7 @@ const failed = (message: string) => new CliError.UserError({ cause: new Error(me
 
 const replay = Effect.fnUntraced(function* (
   file: string,
-  known: ReadonlyArray<Simulated>,
+  known: ReadonlyArray<PlayableSimulation>,
   of: string,
   command: string
 ) {
@@ -41,7 +41,7 @@ const replay = Effect.fnUntraced(function* (
 })
 
 interface Campaign {
-  readonly simulated: Simulated
+  readonly simulated: PlayableSimulation
   /** The command that repeats a finding, without its seed. */
   readonly command: string
   readonly first: number
@@ -137,7 +137,7 @@ export const simulate = Command.make(
 
 /** The same command over simulations that are known by name, for the repository's own programs. */
 export const simulateKnown = <Name extends string>(
-  known: Readonly<Record<Name, Simulated>>,
+  known: Readonly<Record<Name, PlayableSimulation>>,
   { command, standard }: { readonly command: string; readonly standard: NoInfer<Name> }
 ) =>
   Command.make(
@@ -158,7 +158,7 @@ export const simulateKnown = <Name extends string>(
         if (Option.isSome(flags.replay))
           return yield* replay(
             flags.replay.value,
-            Object.values<Simulated>(known),
+            Object.values<PlayableSimulation>(known),
             Object.keys(known).join(", "),
             command
           )

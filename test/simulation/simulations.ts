@@ -1,5 +1,5 @@
 /** The simulations of Sluice's own programs, for `npm run simulate -- --of NAME` (docs/simulation.md). */
-import type { Simulated } from "../../src/cli/Simulated.ts"
+import type { PlayableSimulation } from "../../src/cli/PlayableSimulation.ts"
 import {
   campaign,
   describeFailure,
@@ -25,7 +25,7 @@ const parsed = <Scenario>(parse: (text: string) => Scenario, text: string): Scen
   }
 }
 
-const onEngine = (workload: Workload, marks: ReadonlyArray<string>, steps?: number): Simulated => ({
+const onEngine = (workload: Workload, marks: ReadonlyArray<string>, steps?: number): PlayableSimulation => ({
   requiredMarks: marks,
   play: (first, seeds) => {
     const options = steps === undefined ? {} : { steps }
@@ -54,7 +54,7 @@ interface Kind<Scenario extends { readonly seed: number }> {
   ) => { readonly violation: unknown; readonly marks: Marks; readonly trace: ReadonlyArray<string> }
 }
 
-const ofKind = <Scenario extends { readonly seed: number }>(kind: Kind<Scenario>): Simulated => ({
+const ofKind = <Scenario extends { readonly seed: number }>(kind: Kind<Scenario>): PlayableSimulation => ({
   requiredMarks: kind.requiredMarks,
   play: (first, seeds) => {
     const marks = new Marks()
@@ -84,4 +84,4 @@ export const simulations = {
   webhooks: ofKind(Webhooks),
   followers: onEngine(followed, requiredFollowerMarks),
   owners: ofKind(Owners)
-} as const satisfies Readonly<Record<string, Simulated>>
+} as const satisfies Readonly<Record<string, PlayableSimulation>>

@@ -10,7 +10,7 @@ import { ownsNow } from "../ownsNow.ts"
 import type { EngineContext } from "../partition/EngineContext.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { parse, remoteTimeoutMillis, write } from "./ownerCalls.ts"
-import { textOf } from "./remoteReplies.ts"
+import { replyText } from "./replyText.ts"
 
 /** The pause before a subscription that failed is tried again. */
 const subscribePauseMillis = 1_000
@@ -22,7 +22,7 @@ export const serveOperators = (remote: Remote["Service"], partition: Partition) 
       const request = parse(bytes) as { readonly act?: unknown; readonly asked?: unknown }
       if (partition.status._tag === "Closed" || (yield* ownsNow(partition)) !== true) return write({})
       const done = yield* actHere(partition, String(request.act), request.asked)
-      return Buffer.from(textOf(remote, partition.id, { act: String(request.act) }, done))
+      return Buffer.from(replyText(remote, partition.id, { act: String(request.act) }, done))
     }).pipe(Effect.catchDefect(() => Effect.succeed(write({}))))
   const subscribe: ReturnType<typeof remote.serve> = Effect.catch(remote.serve(partition.id, handle, "operators"), () =>
     Effect.andThen(

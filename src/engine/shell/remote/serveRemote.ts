@@ -18,7 +18,7 @@ import { listKeys } from "../stores/listKeys.ts"
 import { answerOf, decodeWith, encodeError, type RemoteAnswer, type RemoteRequest } from "./askRemote.ts"
 import { handlePost, postOf } from "./deliverMessages.ts"
 import { maximumAnswers, parse, type RequestId, write } from "./ownerCalls.ts"
-import { textOf } from "./remoteReplies.ts"
+import { replyText } from "./replyText.ts"
 import { maximumTogetherBytes } from "./requestBatch.ts"
 
 /** The pause before a subscription that failed is tried again. */
@@ -106,7 +106,7 @@ const handle = (
     return counted(
       partition,
       Effect.map(answer(partition, request), (said) =>
-        Buffer.from(textOf(remote, partition.id, request, { ...said, epoch }))
+        Buffer.from(replyText(remote, partition.id, request, { ...said, epoch }))
       )
     )
   })
@@ -175,7 +175,7 @@ class Answers {
   }
 
   add(number: number, request: RemoteRequest, said: RemoteAnswer): void {
-    const text = `[${number},${textOf(this.remote, this.partition.id, request, said)}]`
+    const text = `[${number},${replyText(this.remote, this.partition.id, request, said)}]`
     if (this.bytes > 0 && this.bytes + text.length > maximumTogetherBytes) this.send(this.take())
     this.ready.push(text)
     this.bytes += text.length

@@ -22,7 +22,7 @@ const refusalOf = (partition: number, request: unknown, reason: string): object 
 }
 
 /** The JSON of what is said, or of why it cannot be. */
-export const textOf = (
+export const replyText = (
   { maximumBytes }: Remote["Service"],
   partition: number,
   request: unknown,

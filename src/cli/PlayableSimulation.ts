@@ -13,7 +13,7 @@ export interface Replayed {
   readonly finding: string | undefined
 }
 
-export interface Simulated {
+export interface PlayableSimulation {
   readonly requiredMarks: ReadonlyArray<string>
   /** Plays so many seeds from the first one on, or fewer when one fails. */
   readonly play: (first: number, seeds: number) => Played
