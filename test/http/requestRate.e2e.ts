@@ -110,6 +110,18 @@ const inOneMinute = async (attempt: () => Promise<ReadonlyArray<Limited>>): Prom
   }
 }
 
+/**
+ * Does it again while requests passed uncounted, because the limiter did not answer in its 250 ms (docs/platform.md, 3.1): a busy machine says nothing
+ * about the count.
+ */
+const answeredByLimiter = async (attempt: () => Promise<ReadonlyArray<Limited>>): Promise<ReadonlyArray<Limited>> => {
+  for (let again = 0; ; again++) {
+    const replies = await inOneMinute(attempt)
+    const hasPassed = replies.some(({ remaining, status }) => status === 200 && remaining === undefined)
+    if (!hasPassed || again === 20) return replies
+  }
+}
+
 /** One request after the other. */
 const inOrder = async (...asks: ReadonlyArray<() => Promise<Limited>>): Promise<ReadonlyArray<Limited>> => {
   const replies: Array<Limited> = []
@@ -225,7 +237,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
 
   it("admits exactly 100 of 2,000 concurrent requests under a limit of 100", async () => {
     const burst = fileURLToPath(new URL("./burst.ts", import.meta.url))
-    const replies = await inOneMinute(async () => {
+    const replies = await answeredByLimiter(async () => {
       const { id, key } = await createOrganization("team", 100)
       const keys = [key, await createKey(id), await createKey(id), await createKey(id)]
       // The first one alone: it waits for the organization to be loaded, and on a busy machine might wait too long.

@@ -97,7 +97,9 @@ export const opening = (it: Vitest.MethodsNonLive<JournalHarness>): void => {
       const { journal, log } = yield* openFresh()
       const others = yield* Effect.forEach(
         Array.from({ length: 8 }, freshPartition),
-        (partition) => journal.open(partition),
+        // A cluster that makes eight streams concurrently may not answer in time; partitions ask again, too.
+        (partition) =>
+          Effect.retry(journal.open(partition), { while: ({ _tag }) => _tag === "JournalUnavailable", times: 10 }),
         { concurrency: "unbounded" }
       )
       yield* Effect.forEach(others, (other, index) => fill(other, 0, numbered(index + 1)), { concurrency: "unbounded" })
