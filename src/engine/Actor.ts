@@ -24,15 +24,15 @@ export {
 } from "./decision.ts"
 
 /**
- * Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. See {@link
- * Actor.make}.
+ * Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. See
+ * {@link Actor.make}.
  */
 export type Upcasts = Readonly<Record<number, (encoded: unknown) => unknown>>
 
 /**
  * Writes facts and states so that older programs can read them (docs/cluster.md, "Two versions together"): in the form
- * of the version before, until the level of formats that came with the definition's version is in force. See {@link
- * Actor.make}.
+ * of the version before, until the level of formats that came with the definition's version is in force. See
+ * {@link Actor.make}.
  */
 export interface Since {
   readonly level: number
@@ -55,8 +55,8 @@ export interface WrittenForm<in Fact, in State> {
 export type JsonCodec<A> = Schema.ConstraintCodec<A, unknown>
 
 /**
- * An actor's definition: its name in the log, the schemas of the stored data, and its pure rules. See {@link
- * Actor.make}.
+ * An actor's definition: its name in the log, the schemas of the stored data, and its pure rules. See
+ * {@link Actor.make}.
  */
 export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   /** Unique in the engine, stored in the log: never rename it. */
@@ -118,8 +118,8 @@ export type WakeOptions<Fact, State> =
   | { readonly wakeAt?: never; readonly wake?: never; readonly wakeTouches?: never }
 
 /**
- * The definition of an actor without a state: its decisions depend on the command and on the touched actors. See {@link
- * Actor.makeStateless}.
+ * The definition of an actor without a state: its decisions depend on the command and on the touched actors. See
+ * {@link Actor.makeStateless}.
  */
 export interface StatelessOptions<Command, Fact, Reply, Rejection>
   extends Pick<

@@ -40,8 +40,8 @@ export interface FactOf<out Fact> extends FactRecord {
 }
 
 /**
- * A part of a reactor: its filter of records, and their handler. Made by `facts` and `events`. See {@link
- * Reactor.make}.
+ * A part of a reactor: its filter of records, and their handler. Made by `facts` and `events`. See
+ * {@link Reactor.make}.
  */
 export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants">
 

@@ -6,8 +6,8 @@ import type { Actor, ActorOfState, AnyActor } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
 
 /**
- * A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. See {@link
- * Actor.decided}.
+ * A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. See
+ * {@link Actor.decided}.
  */
 export interface PublicEvent {
   /** Dotted type, such as `telco.lookup.completed`. */
@@ -41,8 +41,8 @@ export interface DecideContext {
 }
 
 /**
- * Facts for another actor of the same organization, part of the same atomic decision. Made by `Actor.facts`. See {@link
- * Actor.decided}.
+ * Facts for another actor of the same organization, part of the same atomic decision. Made by `Actor.facts`. See
+ * {@link Actor.decided}.
  */
 export interface OtherFacts {
   readonly actor: AnyActor

@@ -33,8 +33,8 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
 }
 
 /**
- * Another owner has taken the partition over. The command's facts were not stored; ask again. See {@link
- * AskErrors.isRetryable}.
+ * Another owner has taken the partition over. The command's facts were not stored; ask again. See
+ * {@link AskErrors.isRetryable}.
  */
 export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("PartitionMoved", {
   partition: Schema.Number
@@ -97,8 +97,8 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
 }
 
 /**
- * The command cannot be accepted as it is: unknown kind, a bad name, undecodable, or too many actors named. See {@link
- * AskErrors.AskError}.
+ * The command cannot be accepted as it is: unknown kind, a bad name, undecodable, or too many actors named. See
+ * {@link AskErrors.AskError}.
  */
 export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
   kind: Schema.String,
@@ -139,8 +139,8 @@ export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateToo
 
 /**
  * This program cannot read some stored data of the organization (docs/architecture.md, rule 17). The organization is
- * out of service until a program that can read it runs; others are not affected. Nothing was stored. See {@link
- * AskErrors.AskError}.
+ * out of service until a program that can read it runs; others are not affected. Nothing was stored. See
+ * {@link AskErrors.AskError}.
  */
 export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined", {
   organization: Schema.String,
@@ -166,8 +166,8 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 }
 
 /**
- * The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. See {@link
- * AskErrors.OutcomeUnknown}.
+ * The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. See
+ * {@link AskErrors.OutcomeUnknown}.
  */
 export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyTooLarge", {
   kind: Schema.String,
@@ -181,8 +181,8 @@ export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyToo
 }
 
 /**
- * The partition has stopped for good and waits for an operator; the reason names the fault. See {@link
- * AskErrors.AskError}.
+ * The partition has stopped for good and waits for an operator; the reason names the fault. See
+ * {@link AskErrors.AskError}.
  */
 export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("PartitionStopped", {
   partition: Schema.Number,

@@ -20,8 +20,8 @@ export const Limit = Schema.Union([
 const Receipt = Schema.Struct({ allowed: Schema.Boolean, cost: Cost, reset: Schema.Int })
 
 /**
- * A command to the limiter. `limit` replaces the organization's own limit for one call. See {@link
- * LimiterActor.decide}.
+ * A command to the limiter. `limit` replaces the organization's own limit for one call. See
+ * {@link LimiterActor.decide}.
  */
 export const LimiterCommand = Schema.Union([
   Schema.TaggedStruct("Take", { cost: Cost, limit: Schema.optionalKey(Limit) }),
@@ -51,8 +51,8 @@ export const Decision = Schema.Union([
 ])
 
 /**
- * Every answer: a decision, the units that a refund returned, or the fault of the command. See {@link
- * LimiterActor.decide}.
+ * Every answer: a decision, the units that a refund returned, or the fault of the command. See
+ * {@link LimiterActor.decide}.
  */
 export const LimiterReply = Schema.Union([
   Schema.TaggedStruct("Decided", { decision: Decision }),

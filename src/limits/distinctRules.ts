@@ -14,8 +14,8 @@ export const maximumValueLength = 256
 export const maximumValues = 5_000
 
 /**
- * The values in the order of their latest use. Plain data, at most `limit` values. See {@link
- * DistinctWindowRule.take}.
+ * The values in the order of their latest use. Plain data, at most `limit` values. See
+ * {@link DistinctWindowRule.take}.
  */
 export interface DistinctState {
   /** Unix milliseconds of the latest use of the first value. */
@@ -29,8 +29,8 @@ export interface DistinctState {
 export const initial: DistinctState = { startMillis: 0, values: [], deltas: [] }
 
 /**
- * The answer: besides the decision, the request's values that are new to the window and those without room. See {@link
- * DistinctWindowRule.take}.
+ * The answer: besides the decision, the request's values that are new to the window and those without room. See
+ * {@link DistinctWindowRule.take}.
  */
 export interface DistinctDecision extends WindowDecision {
   /** Values that are not in the window, each once, in the order of the request. */

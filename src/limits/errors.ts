@@ -7,8 +7,8 @@
 import { Schema } from "effect"
 
 /**
- * An argument outside the limiter's range. Nothing was counted. Terminal: the same call fails again. See {@link
- * FixedWindow.assertCost}.
+ * An argument outside the limiter's range. Nothing was counted. Terminal: the same call fails again. See
+ * {@link FixedWindow.assertCost}.
  */
 export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("InvalidArgument", {
   /** Name of the argument. */

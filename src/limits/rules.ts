@@ -11,8 +11,8 @@ import { InvalidArgument } from "./errors.ts"
 export const minuteMillis = 60_000
 
 /**
- * Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. See {@link
- * FixedWindow.take}.
+ * Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. See
+ * {@link FixedWindow.take}.
  */
 export const maximumWindowMillis = 86_400_000
 
@@ -25,8 +25,8 @@ export const maximumLimit = 1_000_000_000
 const maximumNowMillis = 8_640_000_000_000_000
 
 /**
- * Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. See {@link
- * FixedWindow.take}.
+ * Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. See
+ * {@link FixedWindow.take}.
  */
 export type Limit = number | "unlimited"
 
@@ -70,8 +70,8 @@ export interface LimitedDecision extends DecisionBase {
 }
 
 /**
- * The answer without a limit. The request is still counted, in case the plan changes within the window. See {@link
- * FixedWindow.take}.
+ * The answer without a limit. The request is still counted, in case the plan changes within the window. See
+ * {@link FixedWindow.take}.
  */
 export interface UnlimitedDecision extends DecisionBase {
   readonly allowed: true

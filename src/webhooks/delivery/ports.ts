@@ -86,8 +86,8 @@ type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
 export const maximumKept = 5_000
 
 /**
- * The port that keeps deliveries and hands out those that are due. Implemented in memory and on PostgreSQL. See {@link
- * DeliveryStoreMemory.make}.
+ * The port that keeps deliveries and hands out those that are due. Implemented in memory and on PostgreSQL. See
+ * {@link DeliveryStoreMemory.make}.
  */
 export interface DeliveryStore {
   /**

@@ -115,8 +115,8 @@ export interface EndpointPlace {
 }
 
 /**
- * An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. See {@link
- * WebhookEndpoint}.
+ * An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. See
+ * {@link WebhookEndpoint}.
  */
 export interface FoldedEndpoint {
   readonly endpointId: string

@@ -238,8 +238,8 @@ const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string
 }
 
 /**
- * An event as a receiver sees it. Unknown types and services of a newer platform are allowed. See {@link
- * verifyWebhook}.
+ * An event as a receiver sees it. Unknown types and services of a newer platform are allowed. See
+ * {@link verifyWebhook}.
  */
 export const ReceivedEvent = Schema.Struct({ ...Event.fields, type: Schema.String, service: Schema.String })
 export type ReceivedEvent = typeof ReceivedEvent.Type

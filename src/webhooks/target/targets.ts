@@ -32,8 +32,8 @@ const refusedPorts: ReadonlySet<number> = new Set([
 ])
 
 /**
- * A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. See {@link
- * makeTargetGuard}.
+ * A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. See
+ * {@link makeTargetGuard}.
  */
 export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
   reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port", "address"]),
