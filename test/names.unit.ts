@@ -8,9 +8,7 @@ import { describe, expect, it } from "vitest"
 const root = new URL("../src/", import.meta.url).pathname
 
 /** Nouns that end like a gerund. */
-const nouns: ReadonlySet<string> = new Set(
-  "billing findings settings warnings everything standing encodings sending".split(" ")
-)
+const nouns: ReadonlySet<string> = new Set("billing findings settings warnings encodings sending".split(" "))
 
 /** Adjectives that end like a participle, and say enough alone. */
 const adjectives: ReadonlySet<string> = new Set("feed seed parked embedded".split(" "))

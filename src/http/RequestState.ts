@@ -65,7 +65,7 @@ export const retryAfter = (afterMillis: number): Effect.Effect<void> =>
     return Effect.void
   })
 
-/** What a read that ends without an answer says. */
+/** The sentence for a read that ends without an answer. */
 export const readUnanswered = "This cannot be read right now; the request is safe to repeat"
 
 /** The sentence about an outcome that is not known; of a read, which has none, its own. */

@@ -1,7 +1,7 @@
 /** Reads texts of a request that end up in headers, and reports their faults. Pure. */
 import { quote } from "../../http/parameters.ts"
 
-/** What is wrong with a request. The message is for the caller. */
+/** A fault of a request. The message is for the caller. */
 export class Fault extends Error {}
 
 /** The fault of a field, with what was given. */

@@ -10,7 +10,7 @@ import { DomainChecks } from "../senders/domains/DomainChecks.ts"
 import { Domains, type DomainView } from "../senders/domains/Domains.ts"
 import { nextKeyRecord, shownRecords } from "../senders/domains/dnsRecords.ts"
 import { type Domain, statusOf } from "../senders/domains/model.ts"
-import type { SenderStanding } from "../senders/domains/senderStanding.ts"
+import type { SenderProgress } from "../senders/domains/senderProgress.ts"
 import { answerPage } from "./answerPage.ts"
 import { currentAccount } from "./currentAccount.ts"
 import { SendDomainsApi } from "./domainsApi.ts"
@@ -30,7 +30,7 @@ const withTiers = (domains: ReadonlyArray<Domain>, tiers: ReadonlyArray<Tier | n
   domains.map((one, at) => ({ ...listed(one), tier: tiers[at] ?? null }))
 
 /** A standing as it is answered. */
-export const shownStanding = ({ nextTier, ...standing }: SenderStanding) => ({
+export const shownProgress = ({ nextTier, ...standing }: SenderProgress) => ({
   ...standing,
   nextTier: nextTier === null ? null : { ...nextTier, notBefore: iso(nextTier.notBefore) }
 })
@@ -44,7 +44,7 @@ const shown = ({ domain, nextKey, ...standing }: DomainView) => ({
   object: "domain" as const,
   ...listed(domain),
   records: recordsOf(domain, nextKey),
-  ...shownStanding(standing)
+  ...shownProgress(standing)
 })
 
 /** The name that was given, under one of its two fields. */

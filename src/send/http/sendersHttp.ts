@@ -10,7 +10,7 @@ import type { SingleSender } from "../senders/addresses/model.ts"
 import { Senders, type SenderView, type VerificationTooSoon } from "../senders/addresses/Senders.ts"
 import { answerPage } from "./answerPage.ts"
 import { currentAccount } from "./currentAccount.ts"
-import { shownStanding } from "./domainsHttp.ts"
+import { shownProgress } from "./domainsHttp.ts"
 import {
   available,
   SendConflict,
@@ -35,7 +35,7 @@ const listed = ({ createdAt, email, id, status, verifiedAt }: SingleSender) => (
 const shown = ({ sender, ...standing }: SenderView) => ({
   object: "sender" as const,
   ...listed(sender),
-  ...shownStanding(standing)
+  ...shownProgress(standing)
 })
 
 const notFound = ({ message }: { readonly message: string }) => Effect.fail(SendNotFound.of(message))

@@ -54,7 +54,7 @@ export class Partition {
   isClosing = false
   /** Set from outside the loop: the life ends at the next boundary, for this reason. */
   restartWanted: string | undefined = undefined
-  /** The end of the log as any life of this process last saw it: one more witness for the next recovery. */
+  /** The end of the log as a life of this process last saw it: one more witness for the next recovery. */
   witness: LogPosition | undefined = undefined
   /** Whether reactors should store their position although they had no work, because the log needs room. */
   wantsPositions = false

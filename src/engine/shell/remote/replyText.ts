@@ -1,27 +1,28 @@
 /**
- * Replaces replies that no message between processes can hold. Otherwise the message would be lost, and the asker would wait until it gives up.
+ * Replaces replies that are too large for a message between processes. The message would be lost otherwise, and the
+ * asker would wait until it gives up.
  */
 import { CommandInvalid, OutcomeUnknown } from "../../errors.ts"
 import type { Remote } from "../../ports/Remote.ts"
 import type { Done } from "../operatorActs.ts"
 import { encodeError, type RemoteRequest } from "./askRemote.ts"
 
-/** What stands around a reply: the epoch, the request's number. */
+/** Bytes of the message around a reply: the epoch and the number of the request. */
 const envelopeBytes = 1024
 
 /** No character of a text takes more bytes. */
 const maximumCharacterBytes = 3
 
-/** What is said in place of a reply. */
+/** The answer in place of a reply that is too large. */
 const refusalOf = (partition: number, request: unknown, reason: string): object => {
   const { act, command, kind, lane } = (request ?? {}) as Partial<RemoteRequest> & { readonly act?: unknown }
   if (act !== undefined) return { refused: reason } satisfies Done
-  // What was decided is stored by now, and only its reply is not told.
+  // The decision is stored; only its reply cannot be sent.
   if (command !== undefined && lane === undefined) return { error: encodeError(new OutcomeUnknown({ partition })) }
   return { error: encodeError(new CommandInvalid({ kind: kind ?? lane ?? "?", reason })) }
 }
 
-/** The JSON of what is said, or of why it cannot be. */
+/** The JSON of an answer, or of the reason why it cannot be sent. */
 export const replyText = (
   { maximumBytes }: Remote["Service"],
   partition: number,

@@ -9,11 +9,11 @@ import type { SendPlan } from "../../limits.ts"
 import type { Account } from "../../senders/domains/model.ts"
 import { isAccountRejection, SendAccount, type SendAccountCommand } from "../actors/index.ts"
 import { type FactShown, readFacts } from "../operator/SendOperator.ts"
-import { type AccountStanding, accountStandingOf } from "./accountStanding.ts"
+import { type LimitUsage, limitUsageOf } from "./limitUsage.ts"
 
 export type TenantError = AskError | OrganizationNotFound | SqlError.SqlError
 
-export interface TenantShown extends AccountStanding {
+export interface TenantShown extends LimitUsage {
   readonly plan: SendPlan
 }
 
@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
 
   const standing = Effect.fnUntraced(function* (account: Account, plan: SendPlan) {
     const state = yield* engine.state(SendAccount, targetOf(account))
-    return accountStandingOf(state, plan, yield* Clock.currentTimeMillis)
+    return limitUsageOf(state, plan, yield* Clock.currentTimeMillis)
   })
 
   /** A key's knowledge of the plan follows a change by a moment; the organization's actor has it immediately. It knows none of one from a version without an engine. */

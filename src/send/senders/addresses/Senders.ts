@@ -12,7 +12,7 @@ import { type SenderRejection, SendSender, senderKey, senderName } from "../../a
 import { maximumSenders, type Tier } from "../../limits.ts"
 import { listedTiers } from "../domains/listedTiers.ts"
 import type { Account } from "../domains/model.ts"
-import { type SenderStanding, standingOf } from "../domains/senderStanding.ts"
+import { type SenderProgress, senderProgressOf } from "../domains/senderProgress.ts"
 import { linkMillis, mailPauseMillis, tokenLength } from "./limits.ts"
 import { normalizedAddress, type SingleSender } from "./model.ts"
 import { senderRows } from "./rows.ts"
@@ -41,7 +41,7 @@ export class VerificationTooSoon extends Data.TaggedError("VerificationTooSoon")
 export class LinkInvalid extends Data.TaggedError("LinkInvalid") {}
 
 /** An address, and where it stands as a sender. */
-export interface SenderView extends SenderStanding {
+export interface SenderView extends SenderProgress {
   readonly sender: SingleSender
 }
 
@@ -187,7 +187,7 @@ const make = Effect.fnUntraced(function* (options: SendersOptions) {
 
   const viewOf = Effect.fnUntraced(function* (sender: SingleSender) {
     const state = yield* engine.state(SendSender, targetOf(sender))
-    return { sender, ...standingOf(state, yield* Clock.currentTimeMillis) }
+    return { sender, ...senderProgressOf(state, yield* Clock.currentTimeMillis) }
   })
 
   const find = Effect.fnUntraced(function* (account: Account, id: string) {

@@ -35,10 +35,10 @@ import { firstCheckMillis, keysAtOnce, keysOfOrganization } from "./limits.ts"
 import { listedTiers } from "./listedTiers.ts"
 import type { Account, Domain } from "./model.ts"
 import { domainRows } from "./rows.ts"
-import { type SenderStanding, standingOf } from "./senderStanding.ts"
+import { type SenderProgress, senderProgressOf } from "./senderProgress.ts"
 
 /** A domain, and where it stands as a sender. */
-export interface DomainView extends SenderStanding {
+export interface DomainView extends SenderProgress {
   readonly domain: Domain
   /** The key that waits for its record. */
   readonly nextKey: NextKey | undefined
@@ -143,7 +143,7 @@ const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
   const viewOf = Effect.fnUntraced(function* (domain: Domain) {
     const state = yield* engine.state(SendSender, targetOf(domain))
     const nextKey = yield* nextKeys.find(domain.id)
-    return { domain, nextKey, ...standingOf(state, yield* Clock.currentTimeMillis) }
+    return { domain, nextKey, ...senderProgressOf(state, yield* Clock.currentTimeMillis) }
   })
 
   const find = Effect.fnUntraced(function* (account: Account, id: string) {

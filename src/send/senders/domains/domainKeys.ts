@@ -47,7 +47,7 @@ export const createNextDomainKeys = Effect.gen(function* () {
     )`
 })
 
-/** What is shown of a key, and looked for. */
+/** The public part of a key, as it is shown and looked up. */
 export type NextKey = Pick<DomainIdentity, "selector" | "publicKey">
 
 export const nextKeyRows = Effect.map(SqlClient.SqlClient, (sql) => ({
@@ -108,7 +108,7 @@ export const requireDomainKeys = (
     if (row !== undefined) return yield* new DomainKeysClosed(row)
   })
 
-/** What seals them anew. */
+/** Seals the stored keys again under the newest secret. */
 export const sealedDomainKeys = sealedTexts({
   table: "send_domains",
   id: "id",

@@ -47,7 +47,7 @@ export const isListed = (list: ReadonlySet<string>, domain: string): boolean => 
   const registered = getDomain(domain, { extractHostname: false })
   for (let name = domain; ; name = name.slice(name.indexOf(".") + 1)) {
     if (list.has(name)) return true
-    // What stands above is a suffix that many share.
+    // Above a registered domain there is only a suffix that many registrants share.
     if (name === registered || !name.includes(".")) return false
   }
 }

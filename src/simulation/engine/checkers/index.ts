@@ -1,6 +1,5 @@
 /** Lists the checkers of the engine's promises. A workload may add its own. */
 import type { Checker } from "../Checker.ts"
-import { boundedEverything } from "./boundedEverything.ts"
 import { committedAsDecided } from "./committedAsDecided.ts"
 import { effectsOnce } from "./effectsOnce.ts"
 import { everythingAnswered } from "./everythingAnswered.ts"
@@ -16,6 +15,7 @@ import { repliesAreDurable } from "./repliesAreDurable.ts"
 import { sameKeySameReply } from "./sameKeySameReply.ts"
 import { statesAgree } from "./statesAgree.ts"
 import { wakesInTime } from "./wakesInTime.ts"
+import { withinBounds } from "./withinBounds.ts"
 
 /**
  * The promises of the engine, each watched in every scenario.
@@ -45,6 +45,6 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   nothingForgottenTooEarly,
   nothingPurgedTooFar,
   lossesRefused,
-  boundedEverything,
+  withinBounds,
   everythingAnswered
 ]

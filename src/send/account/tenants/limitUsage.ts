@@ -18,7 +18,7 @@ export interface Cap {
   readonly resetsAt: number | null
 }
 
-export interface AccountStanding {
+export interface LimitUsage {
   readonly trust: TrustView
   readonly month: Cap
   /** The caps of a probation; null in every other stage. */
@@ -43,7 +43,7 @@ const capOf = (limit: number, { allowed, resetsAt, used }: Judged): Cap => ({
   resetsAt: allowed ? null : resetsAt
 })
 
-export const accountStandingOf = (state: SendAccountState, plan: SendPlan, now: number): AccountStanding => {
+export const limitUsageOf = (state: SendAccountState, plan: SendPlan, now: number): LimitUsage => {
   const { custom, month, probation, senders, trust } = state
   const perMonth = emailsPerMonth({ custom, plan })
   const { endMillis, used } = Monthly.advance(month, now)

@@ -16,7 +16,7 @@ export interface NextTier {
   readonly complaintRateBelow: number
 }
 
-export interface SenderStanding {
+export interface SenderProgress {
   readonly tier: Tier
   readonly dailyCap: number
   /** Emails let go on this UTC day. */
@@ -32,7 +32,7 @@ const basisPoints = 10_000
 /** The share of what was handed over; of nothing it is nothing. */
 const rateOf = (count: number, handedOver: number): number => (handedOver === 0 ? 0 : count / handedOver)
 
-export const standingOf = (state: SenderState, now: number): SenderStanding => {
+export const senderProgressOf = (state: SenderState, now: number): SenderProgress => {
   const { customCap, holds, scheduled, tier } = state
   const promotion = promotions[tier.tier]
   return {

@@ -8,7 +8,7 @@ import { maximumColdTimers } from "../../../engine/core/timers/Timers.ts"
 import { maximumFrameBytes, maximumQueuedSignals, maximumStateBytes, stateSlackBytes } from "../../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
 
-export const boundedEverything: Checker = {
+export const withinBounds: Checker = {
   name: "everything is bounded",
   make: (simulation, violate) => {
     const { topology } = simulation.scenario
