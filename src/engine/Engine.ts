@@ -40,6 +40,7 @@ import { RemoteTraffic } from "./shell/remote/ownerCalls.ts"
 import { serveOperators } from "./shell/remote/serveOperators.ts"
 import { serveRemote } from "./shell/remote/serveRemote.ts"
 import type { SignalRules } from "./shell/signals/feedSignals.ts"
+import type { TaskSource } from "./tasks/TaskSource.ts"
 
 /** The definitions and settings of an engine. See {@link Engine.layerMemory}. */
 export interface EngineOptions<R = never> {
@@ -89,11 +90,15 @@ export const make = Effect.fnUntraced(function* <R = never>(
   const deployment = yield* checkDeployment(stores, config)
   const local = new Map<number, Partition>()
   const random = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
+  const reactors = (options.reactors ?? []).map((reactor) => provided(reactor, services))
+  const taskSources = new Map<string, ReadonlyArray<TaskSource>>()
+  for (const { name, tasks } of reactors) if (tasks !== undefined) taskSources.set(name, yield* tasks)
   const context: EngineContext = {
     config,
     deployment,
     registry,
-    reactors: (options.reactors ?? []).map((reactor) => provided(reactor, services)),
+    reactors,
+    taskSources,
     signalRules: options.signals ?? {},
     ...stores,
     placement,
@@ -148,10 +153,15 @@ export const make = Effect.fnUntraced(function* <R = never>(
 const provided = <R>(
   reactor: Reactor<R>,
   services: Context.Context<Exclude<R, ReactorTransaction>>
-): Reactor<never> => ({
-  ...reactor,
-  handle: (records) => Effect.provideContext(reactor.handle(records), services) as never
-})
+): Reactor<never> => {
+  const { handle, tasks, ...kept } = reactor
+  return {
+    ...kept,
+    handle: (records) => Effect.provideContext(handle(records), services) as never,
+    // Tasks are opened outside any transaction.
+    ...(tasks === undefined ? {} : { tasks: Effect.provideContext(tasks, services) as never })
+  }
+}
 
 /**
  * The engine over the ports of its context. Partitions start immediately; `ready` completes when they serve.

@@ -9,6 +9,7 @@ import type { Actor } from "./Actor.ts"
 import { ReactorTransaction } from "./ports/Cursors.ts"
 import { adaptive, immediate, type Pace } from "./reactorPace.ts"
 import type { EventRecord, FactRecord, LogRecord } from "./records.ts"
+import type { TaskSource } from "./tasks/TaskSource.ts"
 
 export { adaptive, immediate, type Pace }
 
@@ -32,6 +33,11 @@ export interface Reactor<R = never> {
   readonly wants?: (record: LogRecord) => boolean
   /** When the next transaction may begin; `adaptive` by default. */
   readonly pace?: Pace
+  /**
+   * The tasks of its records: what is begun outside as soon as a frame is acknowledged, before `handle` writes what it
+   * came to.
+   */
+  readonly tasks?: Effect.Effect<ReadonlyArray<TaskSource>, never, R>
 }
 
 /** A fact of one actor, typed by its schema. Never change `fact`: the actor may share it. See {@link Reactor.facts}. */
@@ -43,7 +49,7 @@ export interface FactOf<out Fact> extends FactRecord {
  * A part of a reactor: its filter of records, and their handler. Made by `facts` and `events`. See
  * {@link Reactor.make}.
  */
-export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants">
+export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants" | "tasks">
 
 /**
  * The part for the facts of an actor, typed (docs/reactors.md). `handle` gets all facts of a batch in log order, at
@@ -211,5 +217,12 @@ export const combine = <R>(name: string, parts: ReadonlyArray<Part<R>>): Reactor
         return wanted.length === 0 ? Effect.void : part.handle(wanted)
       },
       { discard: true }
-    )
+    ),
+  ...tasksOf(parts)
 })
+
+/** The tasks of all parts, if any has some. */
+const tasksOf = <R>(parts: ReadonlyArray<Part<R>>): Pick<Reactor<R>, "tasks"> => {
+  const all = parts.flatMap(({ tasks }) => tasks ?? [])
+  return all.length === 0 ? {} : { tasks: Effect.map(Effect.all(all), (sources) => sources.flat()) }
+}

@@ -43,12 +43,17 @@ const caughtUp = (partition: Partition, names: ReadonlyArray<string>): Effect.Ef
       (partition.sentBack.size === 0 && names.every((name) => partition.feed.readBy(name) >= sequence))
     return Effect.callback<void>((resume) => {
       if (isDone()) return resume(Effect.void)
+      const calm = partition.hurry()
       const stop = partition.onReaction(() => {
         if (!isDone()) return
-        stop()
+        end()
         resume(Effect.void)
       })
-      return Effect.sync(stop)
+      const end = () => {
+        stop()
+        calm()
+      }
+      return Effect.sync(end)
     })
   })
 

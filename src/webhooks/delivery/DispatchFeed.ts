@@ -1,12 +1,14 @@
 /**
- * Connects the SQL reactor, which puts deliveries into the queue, with the dispatcher of the same process, which sends
- * them. After a commit the reactor hands over the deliveries that it has in memory, so that a first attempt costs no
- * further statement. Deliveries for which the dispatcher has no room wait in the queue. Needs no service.
+ * Connects the log of the partitions of this process with its dispatcher (docs/architecture.md, rule 11). Deliveries
+ * are offered as soon as their frame is acknowledged (`DeliveryTasks.ts`). The SQL reactor behind it writes what became
+ * of them, and hands over those that the register did not know. Deliveries for which the dispatcher has no room wait in
+ * the queue. Needs no service.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { EndpointCache, OrganizationCache } from "../endpoint/EndpointCache.ts"
 import type { FoldedEndpoint } from "../endpoint/model.ts"
-import type { TakenDelivery } from "./ports.ts"
+import { DeliveryTasks } from "./DeliveryTasks.ts"
+import type { DeliveryOutcome, TakenDelivery } from "./ports.ts"
 
 /** The result of one committed transaction of the reactor. */
 export interface CommittedDeliveries {
@@ -14,6 +16,8 @@ export interface CommittedDeliveries {
   readonly taken: ReadonlyArray<TakenDelivery>
   /** Endpoints, by id, for which more is in the queue. */
   readonly queued: ReadonlyMap<string, { readonly partition: number }>
+  /** Retries that were written with the first attempt's outcome. */
+  readonly retries?: ReadonlyArray<{ readonly partition: number; readonly endpointId: string; readonly dueAt: number }>
   /** The current state of endpoints that have changed or receive something. */
   readonly endpoints: ReadonlyArray<FoldedEndpoint>
 }
@@ -30,6 +34,12 @@ export interface DispatchListener {
   readonly roomOf: (endpointId: string) => number
   /** Must not throw. */
   readonly committed: (committed: CommittedDeliveries) => void
+  /** Takes in the state of endpoints from an acknowledged frame. Must not throw. */
+  readonly followed: (endpoints: ReadonlyArray<FoldedEndpoint>) => void
+  /** Takes deliveries of an acknowledged frame: each runs, waits for room, or is left to the queue. Must not throw. */
+  readonly offer: (deliveries: ReadonlyArray<TakenDelivery>) => void
+  /** Records the outcome of a delivery whose job a transaction has written meanwhile. Must not throw. */
+  readonly late: (delivery: TakenDelivery, outcome: DeliveryOutcome) => void
   /** Accepts no more deliveries, waits for attempts under way, and returns the others to the queue. */
   readonly drain: Effect.Effect<void>
 }
@@ -53,6 +63,8 @@ export class DispatchFeed extends Context.Service<
     readonly remembered: EndpointCache
     /** Whole organizations, as the SQL reactors of this process know them. */
     readonly organizations: OrganizationCache
+    /** The deliveries of acknowledged frames that are not recorded yet. */
+    readonly tasks: DeliveryTasks
     /** The dispatcher of this process, while there is one. */
     readonly listener: () => DispatchListener | undefined
     /** Makes this listener the dispatcher of the process until the scope ends. */
@@ -64,6 +76,7 @@ export class DispatchFeed extends Context.Service<
     return DispatchFeed.of({
       remembered: new EndpointCache(),
       organizations: new OrganizationCache(),
+      tasks: new DeliveryTasks(() => current),
       listener: () => current,
       attach: (listener) =>
         Effect.asVoid(

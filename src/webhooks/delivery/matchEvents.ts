@@ -5,6 +5,7 @@
  * memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
+import type { WrittenTask } from "../../engine/tasks/TaskRegister.ts"
 import {
   type Event,
   encodeEvent,
@@ -27,8 +28,8 @@ import {
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import type { DispatchListener } from "./DispatchFeed.ts"
-import { deliveryIdOf, encodePayload, jobLanes } from "./model.ts"
-import type { TakenDelivery } from "./ports.ts"
+import { type DeliveryStatus, deliveryIdOf, encodePayload, jobLanes } from "./model.ts"
+import type { DeliveryOutcome, TakenDelivery } from "./ports.ts"
 
 /** An event of the log with its place. */
 export interface PlacedEvent {
@@ -65,6 +66,23 @@ export interface DeliveryRow {
   readonly event_type: string
   readonly event_created_at: number
   readonly origin: DeliveryOrigin
+  readonly status: DeliveryStatus
+  readonly attempts: number
+  /** JSON array of attempts. */
+  readonly attempt_log: string
+  readonly next_attempt_at: number | null
+  readonly settled_at: number | null
+}
+
+/** The columns of a delivery's row before its first attempt. */
+export const unattempted = (createdAt: number) =>
+  ({ status: "pending", attempts: 0, attempt_log: "[]", next_attempt_at: createdAt, settled_at: null }) as const
+
+/** The last attempt of an endpoint in a batch. */
+export interface AnsweredRow {
+  readonly endpoint_id: string
+  readonly ended_at: number
+  readonly answered: number
 }
 
 /** A row of the skipped events. */
@@ -85,6 +103,41 @@ const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): Read
   const kept = after === null ? [] : secretIdsOf(after)
   return secretIdsOf(before).filter((id) => !kept.includes(id))
 }
+
+/** The endpoints that an event of the log may reach, and how its mode and patterns count. */
+export const reachOf = (
+  record: EventRecord,
+  endpoints: ReadonlyMap<string, FoldedEndpoint>
+): { readonly candidates: Iterable<FoldedEndpoint>; readonly reach: Reach } => {
+  if (record.kind !== testEventsKind) return { candidates: endpoints.values(), reach: "mode" }
+  if (record.key === "") return { candidates: endpoints.values(), reach: "both modes" }
+  const chosen = endpoints.get(record.key)
+  return { candidates: chosen === undefined ? [] : [chosen], reach: "chosen" }
+}
+
+/** An endpoint after a fact of it. */
+export const foldEndpoint = (before: FoldedEndpoint | undefined, record: FactRecord): FoldedEndpoint => ({
+  endpointId: record.key,
+  organizationId: record.organization,
+  partition: record.partition,
+  sequence: record.sequence,
+  // The actor's own schema has decoded it before.
+  endpoint: WebhookEndpoint.options.evolve(before?.endpoint ?? null, record.fact as EndpointFact)
+})
+
+/** Finds what a transaction writes of a delivery that was offered from its frame; undefined where none was. */
+export type WrittenDelivery = WrittenTask<TakenDelivery, DeliveryOutcome>
+export type FindWritten = (place: MatchPlace, endpointId: string) => WrittenDelivery | undefined
+
+/** The parts of a delivery's row that its first attempt has decided. */
+const endedRow = ({ made, result }: DeliveryOutcome, now: number) =>
+  ({
+    status: result._tag === "Settled" ? result.status : "pending",
+    attempts: made === null ? 0 : 1,
+    attempt_log: made === null ? "[]" : JSON.stringify([made]),
+    next_attempt_at: result._tag === "Settled" ? null : result.dueAt,
+    settled_at: result._tag !== "Settled" ? null : made === null ? now : made.at + made.duration
+  }) satisfies Partial<DeliveryRow>
 
 /** Free capacity for deliveries from memory. */
 interface RoomLeft {
@@ -107,6 +160,10 @@ export class MatchedBatch {
   /** Bodies of the delivered events, by event id. */
   readonly bodies = new Map<string, string>()
   readonly taken: Array<TakenDelivery> = []
+  readonly retries: Array<{ readonly partition: number; readonly endpointId: string; readonly dueAt: number }> = []
+  private readonly answered = new Map<string, AnsweredRow>()
+  private readonly findWritten: FindWritten
+  private readonly now: number
   readonly queued = new Map<string, { readonly partition: number }>()
   private readonly leasedUntil: number
   private readonly roomOf: (endpointId: string) => number
@@ -118,9 +175,16 @@ export class MatchedBatch {
 
   /**
    * `listener` accepts deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
-   * Unix epoch.
+   * Unix epoch. `findWritten` knows the deliveries that were offered before.
    */
-  constructor(endpoints: ReadonlyArray<FoldedEndpoint>, listener: DispatchListener | undefined, now: number) {
+  constructor(
+    endpoints: ReadonlyArray<FoldedEndpoint>,
+    listener: DispatchListener | undefined,
+    now: number,
+    findWritten: FindWritten = () => undefined
+  ) {
+    this.now = now
+    this.findWritten = findWritten
     for (const folded of endpoints) this.of(folded.organizationId).set(folded.endpointId, folded)
     this.left = { ...(listener?.room() ?? noRoom) }
     this.roomFor = (organizationId) => ({ ...(listener?.roomFor(organizationId) ?? noRoom) })
@@ -142,18 +206,12 @@ export class MatchedBatch {
   /** Folds a fact of an endpoint; a requested test adds its event. */
   fold(record: FactRecord): void {
     const endpoints = this.of(record.organization)
-    const before = endpoints.get(record.key)?.endpoint ?? null
+    const before = endpoints.get(record.key)
+    const folded = foldEndpoint(before, record)
+    const { endpoint } = folded
     // The actor's own schema has decoded it before.
     const fact = record.fact as EndpointFact
-    const endpoint = WebhookEndpoint.options.evolve(before, fact)
-    this.forgotten.push(...forgottenSecrets(before, endpoint))
-    const folded: FoldedEndpoint = {
-      endpointId: record.key,
-      organizationId: record.organization,
-      partition: record.partition,
-      sequence: record.sequence,
-      endpoint
-    }
+    this.forgotten.push(...forgottenSecrets(before?.endpoint ?? null, endpoint))
     if (endpoint === null) endpoints.delete(record.key)
     else endpoints.set(record.key, folded)
     this.changed.set(record.key, folded)
@@ -175,12 +233,8 @@ export class MatchedBatch {
     const endpoints = this.byOrganization.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
     const { body, event } = readEvent(record)
-    if (record.kind !== testEventsKind) this.match(record, event, body, endpoints.values(), "mode")
-    else if (record.key === "") this.match(record, event, body, endpoints.values(), "both modes")
-    else {
-      const chosen = endpoints.get(record.key)
-      if (chosen !== undefined) this.match(record, event, body, [chosen], "chosen")
-    }
+    const { candidates, reach } = reachOf(record, endpoints)
+    this.match(record, event, body, candidates, reach)
   }
 
   /** Matches an event from outside the platform's catalogue, whose endpoints have no mode. */
@@ -216,18 +270,15 @@ export class MatchedBatch {
     }
   }
 
-  private deliver(
-    { organization, partition }: MatchPlace,
-    event: MatchedEvent,
-    body: string,
-    endpointId: string
-  ): void {
+  private deliver(place: MatchPlace, event: MatchedEvent, body: string, endpointId: string): void {
+    const { organization, partition } = place
     const { createdAt, eventId, type } = event
-    const id = deliveryIdOf(eventId, endpointId)
+    const written = this.findWritten(place, endpointId)
+    const id = written?.task.payload.id ?? deliveryIdOf(eventId, endpointId)
     this.bodies.set(eventId, body)
     const origin: DeliveryOrigin = type === "platform.test" ? "test" : "event"
     const lane = origin === "test" ? jobLanes.asked : jobLanes.first
-    this.deliveries.push({
+    const about = {
       id,
       organization_id: organization,
       endpoint_id: endpointId,
@@ -235,18 +286,30 @@ export class MatchedBatch {
       event_type: type,
       event_created_at: createdAt,
       origin
-    })
-    const isTaken = this.hasRoom(organization, endpointId, body.length)
-    this.jobs.push({
+    }
+    const job = {
       id,
       partition,
       group: endpointId,
       lane,
       dueAt: createdAt,
       expiresAt: createdAt + eventRetentionMillis,
-      payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin }),
-      leasedUntil: isTaken ? this.leasedUntil : undefined
-    })
+      payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin })
+    }
+    if (written?._tag === "Ended") {
+      this.deliveries.push({ ...about, ...endedRow(written.outcome, this.now) })
+      this.ended(job, written.outcome)
+      return
+    }
+    this.deliveries.push({ ...about, ...unattempted(createdAt) })
+    if (written?._tag === "Running") {
+      // Its lease begins with its job.
+      written.task.payload.leasedUntil = this.leasedUntil
+      this.jobs.push({ ...job, leasedUntil: this.leasedUntil })
+      return
+    }
+    const isTaken = this.hasRoom(organization, endpointId, body.length)
+    this.jobs.push({ ...job, leasedUntil: isTaken ? this.leasedUntil : undefined })
     if (isTaken)
       this.taken.push({
         id,
@@ -262,6 +325,29 @@ export class MatchedBatch {
         body
       })
     else this.queued.set(endpointId, { partition })
+  }
+
+  /** Notes a first attempt that was made before its row: the retry, if it needs one, and the endpoint's last attempt. */
+  private ended(job: NewJob, { made, result }: DeliveryOutcome): void {
+    const { group: endpointId, partition } = job
+    if (result._tag === "Again") {
+      // As if it had been taken: the first attempt is over, and the next one is due then.
+      this.jobs.push({ ...job, lane: jobLanes.retry, leasedUntil: result.dueAt })
+      this.retries.push({ partition, endpointId, dueAt: result.dueAt })
+    } else if (result._tag === "Returned") {
+      this.jobs.push({ ...job, dueAt: result.dueAt })
+      this.queued.set(endpointId, { partition })
+    }
+    if (made === null) return
+    const ended_at = made.at + made.duration
+    const known = this.answered.get(endpointId)
+    if (known === undefined || known.ended_at <= ended_at)
+      this.answered.set(endpointId, { endpoint_id: endpointId, ended_at, answered: made.status })
+  }
+
+  /** The last attempt of each endpoint that was made before its row, by endpoint. */
+  get answers(): ReadonlyArray<AnsweredRow> {
+    return [...this.answered.values()].sort((one, other) => (one.endpoint_id < other.endpoint_id ? -1 : 1))
   }
 
   private hasRoom(organization: string, endpointId: string, characters: number): boolean {

@@ -34,6 +34,20 @@ export interface TakenDelivery {
   readonly body: string
   /** The span that put it into the queue, if it comes from memory and spans are collected. */
   cause?: Tracer.AnySpan
+  /** Its task, if it comes from an acknowledged frame that may not be recorded yet. */
+  task?: DeliveryTask
+}
+
+/** A delivery's place in the register of its partition's life. */
+export interface DeliveryTask {
+  /** Notes that the dispatcher holds the delivery; false where the queue has it. */
+  readonly run: () => boolean
+  /** Leaves the delivery to the queue. */
+  readonly leave: () => void
+  /** Ends it; false where the store must record the outcome. */
+  readonly end: (outcome: DeliveryOutcome) => boolean
+  /** Whether the store has a job of it. */
+  readonly isQueued: boolean
 }
 
 /** A request for deliveries of a lane of an endpoint. See {@link DeliveryStoreMemory.make}. */

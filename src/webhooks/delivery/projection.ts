@@ -12,10 +12,11 @@ import { DayPartitions } from "../../postgres/dayPartitions.ts"
 import { deferred } from "../../postgres/deferredStatements.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { make as makeWorkQueue, maximumBatch } from "../../postgres/WorkQueue.ts"
+import { endpointsTable } from "../endpoint/model.ts"
 import { endpointsOf, saveEndpoints } from "../endpoint/rows.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import { type CommittedDeliveries, DispatchFeed } from "./DispatchFeed.ts"
-import { MatchedBatch, type PlacedEvent } from "./matchEvents.ts"
+import { type FindWritten, MatchedBatch, type PlacedEvent } from "./matchEvents.ts"
 import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
 import { SigningSecrets } from "./ports.ts"
 
@@ -62,9 +63,9 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
     for (const rows of chunksOf(deliveries)) {
       const insert = sql`
         insert into ${sql(deliveriesTable)} (id, organization_id, endpoint_id, event_id, event_type, event_created_at,
-          origin, created_at, status, attempts, attempt_log, next_attempt_at)
+          origin, created_at, status, attempts, attempt_log, next_attempt_at, settled_at)
         select id, organization_id, endpoint_id, event_id, event_type, event_created_at,
-          origin, event_created_at, 'pending', 0, '[]', event_created_at
+          origin, event_created_at, status, attempts, attempt_log, next_attempt_at, settled_at
         from ${unnest(rows, {
           id: "text",
           organization_id: "text",
@@ -72,7 +73,12 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
           event_id: "text",
           event_type: "text",
           event_created_at: "int8",
-          origin: "text"
+          origin: "text",
+          status: "text",
+          attempts: "int4",
+          attempt_log: "text",
+          next_attempt_at: "int8",
+          settled_at: "int8"
         })}
         on conflict do nothing`
       yield* deferred(sql, insert)
@@ -104,6 +110,19 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
   }
 })
 
+/** Shows the last attempt of each endpoint, of those that were made before their rows. */
+const writeAnswers = Effect.fnUntraced(function* ({ answers }: MatchedBatch) {
+  if (answers.length === 0) return
+  const sql = yield* SqlClient.SqlClient
+  yield* deferred(
+    sql,
+    sql`
+      update ${sql(endpointsTable)} e set last_delivery_at = batch.ended_at, last_delivery_status = batch.answered
+      from ${unnest(answers, { endpoint_id: "text", ended_at: "int8", answered: "int8" })}
+      where e.id = batch.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at <= batch.ended_at)`
+  )
+})
+
 const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord | EventRecord>) {
   const feed = yield* DispatchFeed
   const transaction = yield* ReactorTransaction
@@ -114,7 +133,9 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
   const unknown = [...organizations].filter((organization) => known(organization) === undefined)
   const endpoints = [...organizations].flatMap((organization) => known(organization) ?? [])
   if (unknown.length > 0) endpoints.push(...(yield* endpointsOf(unknown, feed.remembered)))
-  const batch = new MatchedBatch(endpoints, feed.listener(), yield* Clock.currentTimeMillis)
+  const { tasks } = feed
+  const findWritten: FindWritten = (place, endpointId) => tasks.written(place, endpointId)
+  const batch = new MatchedBatch(endpoints, feed.listener(), yield* Clock.currentTimeMillis, findWritten)
   for (const record of records) {
     if (record._tag === "Fact") batch.fold(record)
     else batch.event(record)
@@ -124,10 +145,12 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
   yield* write(batch)
   const changed = [...batch.changed.values()]
   if (changed.length > 0) yield* saveEndpoints(changed)
+  yield* writeAnswers(batch)
   if (batch.forgotten.length > 0) yield* (yield* SigningSecrets).forget(batch.forgotten)
   const span = yield* Effect.option(Effect.currentSpan)
   if (Option.isSome(span)) for (const delivery of batch.taken) delivery.cause = span.value
-  const committed: CommittedDeliveries = { taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints }
+  const { endpoints: current, queued, retries, taken } = batch
+  const committed: CommittedDeliveries = { taken, queued, retries, endpoints: current }
   transaction.onCommit(() => {
     for (const folded of changed) feed.remembered.set(folded)
     if (move !== undefined)
@@ -136,11 +159,15 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
         [...organizations].map((organization) => [organization, batch.endpointsOf(organization)] as const)
       )
     feed.listener()?.committed(committed)
+    if (move === undefined) return
+    for (const organization of organizations)
+      tasks.seed(move.partition, organization, batch.endpointsOf(organization), move.to.sequence)
   })
 })
 
 /** The part of the SQL reactor that matches events with endpoints. Runs behind the one that writes the event log. */
 export const dispatchProjection = {
   wants: isOurs,
-  handle: (records: ReadonlyArray<LogRecord>) => project(records.filter(isOurs))
+  handle: (records: ReadonlyArray<LogRecord>) => project(records.filter(isOurs)),
+  tasks: Effect.map(DispatchFeed, ({ tasks }) => [tasks])
 }

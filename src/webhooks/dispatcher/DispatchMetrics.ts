@@ -29,6 +29,9 @@ export class DispatchMetrics {
     })
   }
   private readonly held = Metric.gauge("sluice_webhook_deliveries_held", { description: "Deliveries held in memory" })
+  private readonly unrecorded = Metric.gauge("sluice_webhook_deliveries_unrecorded", {
+    description: "Deliveries of acknowledged frames that have no row yet; their outcome is in memory"
+  })
 
   constructor(context: Context.Context<never>) {
     this.context = context
@@ -52,8 +55,9 @@ export class DispatchMetrics {
     this.latencies.updateUnsafe(millis, this.context)
   }
 
-  /** Sets the attempts in flight and the deliveries in memory. */
-  load(inFlight: Readonly<Record<AttemptPlace, number>>, held: number): void {
+  /** Sets the attempts in flight, the deliveries in memory, and those of them that have no row yet. */
+  load(inFlight: Readonly<Record<AttemptPlace, number>>, held: number, unrecorded: number): void {
+    this.unrecorded.updateUnsafe(unrecorded, this.context)
     this.inFlight.updateUnsafe(inFlight.main + inFlight.slow + inFlight.overdue, this.context)
     for (const place of ["main", "slow", "overdue"] as const)
       this.inFlightAt[place].updateUnsafe(inFlight[place], this.context)

@@ -7,6 +7,7 @@
  * queue, and gives it the clock of the rates.
  */
 import { MutableList } from "effect"
+import { roomOf, Shares } from "../../common/Shares.ts"
 import { jobLanes } from "../delivery/model.ts"
 import { AttemptRate, windowOfRate } from "./AttemptRate.ts"
 import {
@@ -18,7 +19,6 @@ import {
   type Track,
   windowOf
 } from "./ConcurrencyLimit.ts"
-import { roomOf, Shares } from "./shares.ts"
 import { Turns } from "./Turns.ts"
 
 /** Lanes by their number. */

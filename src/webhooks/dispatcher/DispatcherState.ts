@@ -2,17 +2,17 @@
  * Holds the dispatcher's memory: workers of endpoints, their deliveries, and the workers that want more. Everything
  * here is synchronous; the fibers around it are in `attempt.ts`, `storeSync.ts` and `WebhookDispatcher.ts`.
  */
-import { type Clock, Effect } from "effect"
+import { type Clock, Effect, MutableList } from "effect"
+import { Shares } from "../../common/Shares.ts"
 import { Wakeup } from "../../engine/Wakeup.ts"
 import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
 import { jobLanes } from "../delivery/model.ts"
-import type { TakenDelivery } from "../delivery/ports.ts"
+import type { DeliveryOutcome, TakenDelivery } from "../delivery/ports.ts"
 import type { RetrySchedule } from "../delivery/schedule.ts"
 import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
 import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./ConcurrencyLimit.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { EndpointRates } from "./EndpointRates.ts"
-import { Shares } from "./shares.ts"
 import { type StateQuestion, Worker } from "./Worker.ts"
 
 export type DeliverySlot = Slot<TakenDelivery, Worker>
@@ -23,7 +23,7 @@ export interface DispatcherSettings {
   readonly schedule: RetrySchedule
   /** How long an endpoint has for its answer. */
   readonly timeoutMillis: number
-  /** Attempts at the same time, over all endpoints; organizations share them (`shares.ts`). */
+  /** Attempts at the same time, over all endpoints; organizations share them (`Shares.ts`). */
   readonly capacity: Capacity
   /** The lease of taken deliveries. After a crash they are attempted again when it is over. */
   readonly leaseMillis: number
@@ -38,12 +38,12 @@ export interface DispatcherSettings {
   readonly lingerMillis: number
 }
 
-/** Most deliveries held in memory, and most characters of their bodies; organizations share both (`shares.ts`). */
+/** Most deliveries held in memory, and most characters of their bodies; organizations share both (`Shares.ts`). */
 export const maximumHeld = 16_384
 export const maximumHeldCharacters = 32 * 1024 * 1024
 
 /** Up to this much, an endpoint at full pace may hold everything, so that a burst does not go through the store. */
-const freelyHeld = maximumHeld / 4
+const freelyHeld = maximumHeld / 2
 const freelyHeldCharacters = maximumHeldCharacters / 4
 
 /** Most idle workers that are kept. */
@@ -88,6 +88,10 @@ export class DispatcherState {
   readonly recording = new Set<string>()
   /** Wakes the fiber that takes from the store and gives back. */
   readonly wakeup = new Wakeup()
+  /** Workers with offered deliveries that wait for room. */
+  private readonly offering = new Set<Worker>()
+  /** Wakes the fiber that begins what was offered, outside the turn of the partition. */
+  readonly offerWakeup = new Wakeup()
   /** Begins an attempt; set by the dispatcher. */
   begin: (slot: DeliverySlot) => void = () => undefined
   isDraining = false
@@ -101,7 +105,15 @@ export class DispatcherState {
   private isPumping = false
   private asks = 0
 
-  constructor(settings: DispatcherSettings, clock: Clock.Clock) {
+  private readonly newest: (read: FoldedEndpoint) => FoldedEndpoint
+
+  /** `newest` answers an endpoint as acknowledged frames show it, where they do; the store follows them. */
+  constructor(
+    settings: DispatcherSettings,
+    clock: Clock.Clock,
+    newest: (read: FoldedEndpoint) => FoldedEndpoint = (read) => read
+  ) {
+    this.newest = newest
     this.settings = settings
     this.clock = clock
     this.rates = new EndpointRates(clock)
@@ -150,13 +162,84 @@ export class DispatcherState {
     return Math.max(isFree ? freelyHeld - this.heldDeliveries.used : 0, worker.roomIn(jobLanes.first))
   }
 
-  /** Takes in what the reactor has committed. */
-  committed({ endpoints, queued, taken }: CommittedDeliveries): void {
+  /** Takes in the state of endpoints from an acknowledged frame. */
+  followed(endpoints: ReadonlyArray<FoldedEndpoint>): void {
     for (const folded of endpoints) {
       this.worker(folded.partition, folded.endpointId)
       this.apply(folded)
     }
+  }
+
+  /** Takes deliveries of an acknowledged frame. Each runs, waits for room, or is left to the queue. */
+  offer(deliveries: ReadonlyArray<TakenDelivery>): void {
+    for (const delivery of deliveries) {
+      const worker = this.worker(delivery.partition, delivery.endpointId)
+      worker.organizationId = delivery.organizationId
+      // An attempt of an earlier life may still run. Older deliveries in the store go first.
+      if (this.isDraining || this.held.has(delivery.id) || worker.more[delivery.lane] || !worker.permits(delivery.lane))
+        delivery.task?.leave()
+      else {
+        MutableList.append(worker.offered, delivery)
+        this.offering.add(worker)
+      }
+    }
+    this.offerWakeup.notify()
+  }
+
+  /** Begins what was offered, as far as there is room. */
+  readonly beginOffered: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.map(this.offerWakeup.wait, () => {
+      for (const worker of this.offering) this.takeOffered(worker)
+      this.pump()
+    })
+  )
+
+  /** Takes in the offered deliveries of an endpoint for which there is room. */
+  private takeOffered(worker: Worker): void {
+    while (worker.offered.length > 0) {
+      const { organizationId } = worker
+      const own = this.roomFor(organizationId)
+      if (this.roomOf(worker.endpointId) <= 0 || own.deliveries <= 0 || own.characters <= 0) return
+      const [delivery] = MutableList.takeN(worker.offered, 1) as [TakenDelivery]
+      // It was left to the queue while it waited, where it was written before its turn.
+      if (delivery.task?.run() === true) this.hold(delivery)
+    }
+    this.offering.delete(worker)
+  }
+
+  /** Leaves what an endpoint was offered to the queue. */
+  private leaveOffered(worker: Worker): void {
+    for (const { task } of MutableList.takeAll(worker.offered)) task?.leave()
+    this.offering.delete(worker)
+  }
+
+  /** Accepts nothing more; what waits is left to the queue. */
+  beginDrain(): void {
+    this.isDraining = true
+    for (const worker of this.offering) this.leaveOffered(worker)
+  }
+
+  /**
+   * Ends a delivery whose frame is not recorded yet: what it came to is written with its row. False where the store
+   * must record it.
+   */
+  ended(delivery: TakenDelivery, outcome: DeliveryOutcome): boolean {
+    if (delivery.task?.end(outcome) !== true) return false
+    this.release(delivery)
+    return true
+  }
+
+  /** Takes in what the reactor has committed. */
+  committed({ endpoints, queued, retries = [], taken }: CommittedDeliveries): void {
+    this.followed(endpoints)
+    for (const { endpoint, endpointId } of endpoints) {
+      // Deliveries of a deleted endpoint may be in the store since its worker learned that from the frame.
+      const worker = this.workers.get(endpointId)
+      if (endpoint === null && worker !== undefined) this.cancel(worker)
+    }
     for (const delivery of taken) this.hold(delivery)
+    for (const { dueAt, endpointId, partition } of retries)
+      this.arm(this.worker(partition, endpointId), jobLanes.retry, dueAt)
     for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked])
     this.pump()
   }
@@ -173,7 +256,8 @@ export class DispatcherState {
   }
 
   /** Takes in the state that the log has given an endpoint, if the endpoint has a worker and the state is newer. */
-  apply(folded: FoldedEndpoint): void {
+  apply(read: FoldedEndpoint): void {
+    const folded = this.newest(read)
     const worker = this.workers.get(folded.endpointId)
     if (worker === undefined) return
     const known = worker.folded?.sequence ?? -1
@@ -206,18 +290,31 @@ export class DispatcherState {
     for (const delivery of this.queue.limit(worker, folded.endpoint?.rateLimit ?? null)) this.giveBack(delivery)
     const allowedBefore = worker.permission
     this.queue.permit(worker, worker.allowed)
+    if (worker.permission !== "all") this.leaveOffered(worker)
     for (const delivery of this.queue.withdraw(worker)) {
-      if (folded.endpoint === null) this.release(delivery)
+      if (folded.endpoint === null) this.cancelHeld(delivery)
       else this.giveBack(delivery)
     }
     if (folded.endpoint === null) this.cancel(worker)
     else if (before !== undefined && allowedBefore !== worker.permission) this.wake(worker.partition, worker.endpointId)
   }
 
+  /** Ends a delivery of a deleted endpoint. Where the store has a job of it, that is cancelled with the others. */
+  cancelHeld(delivery: TakenDelivery): void {
+    if (!this.ended(delivery, { delivery, made: null, result: { _tag: "Settled", status: "cancelled" } }))
+      this.release(delivery)
+  }
+
   /** Gives a delivery back to the store, as if it had not been taken. */
   giveBack(delivery: TakenDelivery): void {
+    if (this.giveBackUnrecorded(delivery)) return
     this.returned.push(delivery)
     this.wakeup.notify()
+  }
+
+  /** Gives a delivery back whose frame is not recorded yet: its job is written as not attempted. */
+  giveBackUnrecorded(delivery: TakenDelivery, dueAt = this.now): boolean {
+    return this.ended(delivery, { delivery, made: null, result: { _tag: "Returned", dueAt } })
   }
 
   /** Asks for the deliveries of a deleted endpoint to be cancelled. */
@@ -258,6 +355,7 @@ export class DispatcherState {
     this.heldDeliveries.give(delivery.organizationId)
     this.heldCharacters.give(delivery.organizationId, delivery.body.length)
     held.worker.held--
+    if (this.offering.size > 0) this.offerWakeup.notify()
     if (this.wanting.size > 0 && this.hasRoomFor(delivery.organizationId)) this.wakeup.notify()
   }
 
@@ -379,6 +477,7 @@ export class DispatcherState {
     this.workers.delete(worker.endpointId)
     this.wanting.delete(worker)
     this.deleted.delete(worker.endpointId)
+    this.leaveOffered(worker)
     this.queue.permit(worker, "none")
     for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
     for (let index = this.timers.length - 1; index >= 0; index--)
@@ -392,6 +491,7 @@ export class DispatcherState {
   }
 
   private refillOf({ lane, queue }: DeliverySlot): void {
+    if (queue.offered.length > 0) this.takeOffered(queue)
     if (queue.wantedIn(lane) > 0) this.want(queue)
   }
 }

@@ -18,7 +18,7 @@ import type {
   SigningSecrets
 } from "../delivery/ports.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
-import { type AttemptContext, attemptDelivery, spanOf } from "./attemptDelivery.ts"
+import { type AttemptContext, attemptDelivery, recordLate, spanOf } from "./attemptDelivery.ts"
 import { type DeliverySlot, type DispatcherSettings, DispatcherState } from "./DispatcherState.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
 import type { AttemptPlace } from "./DispatchQueue.ts"
@@ -153,7 +153,7 @@ export const make = (
 ): Effect.Effect<WebhookDispatcher["Service"], never, Scope.Scope> =>
   Effect.gen(function* () {
     const { actors, feed, secrets, sender, store } = ports
-    const dispatching = new DispatcherState(settings, yield* Clock.Clock)
+    const dispatching = new DispatcherState(settings, yield* Clock.Clock, (read) => feed.tasks.newest(read))
     const metrics = new DispatchMetrics(yield* Effect.context<never>())
     const recorder = yield* makeGroupCommit({
       write: (outcomes: ReadonlyArray<DeliveryOutcome>) => recordAll(store, outcomes),
@@ -174,16 +174,17 @@ export const make = (
           if (Cause.hasInterrupts(cause)) return Effect.void
           // It is attempted again when its lease is over.
           dispatching.queue.end(slot, undefined)
+          dispatching.giveBackUnrecorded(slot.item, dispatching.now + settings.leaseMillis)
           dispatching.release(slot.item)
           return Effect.logError(`a delivery to webhook endpoint ${slot.item.endpointId} failed`, cause)
         })
       )
     }
-    const refill = { dispatching, store, actors, metrics }
+    const refill = { dispatching, store, actors, metrics, unrecorded: () => feed.tasks.unrecorded }
     // Once: what a second run gave back could have a new owner by then.
     const drain = yield* Effect.cached(
       Effect.gen(function* () {
-        dispatching.isDraining = true
+        dispatching.beginDrain()
         yield* recorder.hurry
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
         yield* FiberSet.clear(attempts)
@@ -207,6 +208,9 @@ export const make = (
       roomFor: (organizationId) => dispatching.roomFor(organizationId),
       roomOf: (endpointId) => dispatching.roomOf(endpointId),
       committed: (committed) => dispatching.committed(committed),
+      followed: (endpoints) => dispatching.followed(endpoints),
+      offer: (deliveries) => dispatching.offer(deliveries),
+      late: (delivery, outcome) => void run(recordLate(parts, outcome, delivery)),
       drain
     })
     return WebhookDispatcher.of({

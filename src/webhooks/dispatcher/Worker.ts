@@ -3,6 +3,7 @@
  * deliveries in the store. Only the dispatcher changes it. Needs no service.
  */
 
+import { MutableList } from "effect"
 import { jobLanes } from "../delivery/model.ts"
 import type { TakenDelivery } from "../delivery/ports.ts"
 import type { CustomHeaders } from "../endpoint/headers.ts"
@@ -36,6 +37,8 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   answered = 0
   /** Deliveries that are held: waiting, in flight, or with an outcome that is being recorded. */
   held = 0
+  /** Deliveries of acknowledged frames that wait for room, in the order of the log. */
+  readonly offered = MutableList.make<TakenDelivery>()
   /** By lane: whether the store may hold deliveries that are due. */
   readonly more: Array<boolean> = allLanes.map(() => false)
   /** By lane: until when the next look at the store is set. */
@@ -74,6 +77,6 @@ export class Worker extends EndpointQueue<TakenDelivery> {
 
   /** Whether the worker can be forgotten without losing anything. */
   get isForgettable(): boolean {
-    return this.held === 0 && this.more.every((more) => !more)
+    return this.held === 0 && this.offered.length === 0 && this.more.every((more) => !more)
   }
 }

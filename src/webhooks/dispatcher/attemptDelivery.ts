@@ -96,9 +96,39 @@ const tell = (
     }
   )
 
-/** Records an outcome and releases the delivery. */
+/** Counts an outcome that holds. */
+const counts = ({ metrics }: AttemptContext, { result }: DeliveryOutcome): void =>
+  metrics.outcome(result._tag === "Settled" ? result.status : result._tag === "Again" ? "retried" : "returned")
+
+/**
+ * Records an outcome and releases the delivery. While its frame is not recorded, the register keeps the outcome, and it
+ * is written with the row.
+ */
 const record = (
-  { dispatching, metrics, recorder }: AttemptContext,
+  parts: AttemptContext,
+  worker: Worker,
+  outcome: DeliveryOutcome,
+  delivery: TakenDelivery
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (!parts.dispatching.ended(delivery, outcome)) return recordInStore(parts, worker, outcome, delivery)
+    counts(parts, outcome)
+    return Effect.void
+  })
+
+/** Records the outcome of a delivery that was counted when it ended, and whose job was written as held. */
+export const recordLate = (
+  parts: AttemptContext,
+  outcome: DeliveryOutcome,
+  delivery: TakenDelivery
+): Effect.Effect<void> => {
+  const worker = parts.dispatching.worker(delivery.partition, delivery.endpointId)
+  return Effect.asVoid(submit(parts, worker, outcome, delivery))
+}
+
+/** Submits an outcome to the store, and arms its retry. Answers whether it counted. */
+const submit = (
+  { dispatching, recorder }: AttemptContext,
   worker: Worker,
   outcome: DeliveryOutcome,
   delivery: TakenDelivery
@@ -115,12 +145,21 @@ const record = (
     ),
     (counted) => {
       dispatching.release(delivery)
-      if (counted !== true) return
       const { result } = outcome
-      metrics.outcome(result._tag === "Settled" ? result.status : result._tag === "Again" ? "retried" : "returned")
-      if (result._tag === "Again") dispatching.arm(worker, jobLanes.retry, result.dueAt)
+      if (counted === true && result._tag === "Again") dispatching.arm(worker, jobLanes.retry, result.dueAt)
+      return counted === true
     }
   )
+
+const recordInStore = (
+  parts: AttemptContext,
+  worker: Worker,
+  outcome: DeliveryOutcome,
+  delivery: TakenDelivery
+): Effect.Effect<void> =>
+  Effect.map(submit(parts, worker, outcome, delivery), (hasCounted) => {
+    if (hasCounted) counts(parts, outcome)
+  })
 
 /** The ids of the secrets that an attempt needs now: those that sign, the new one first, and the headers. */
 const neededSecrets = (endpoint: Endpoint, now: number): ReadonlyArray<string> => {
@@ -185,7 +224,7 @@ export const attemptDelivery = (parts: AttemptContext, slot: DeliverySlot): Effe
     const isHeld = dispatching.held.get(delivery.id)?.delivery === delivery
     if (!isHeld || endpoint === undefined || endpoint === null) {
       // The endpoint is deleted, and its deliveries in the store are cancelled.
-      dispatching.release(delivery)
+      dispatching.cancelHeld(delivery)
       return leave(parts, slot)
     }
     if (isExpired(delivery.eventCreatedAt, begunAt))

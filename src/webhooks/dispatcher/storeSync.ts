@@ -55,6 +55,8 @@ export interface StoreSyncContext {
   readonly store: DeliveryStore
   readonly actors: EndpointActors
   readonly metrics: DispatchMetrics
+  /** Deliveries of this process that are not recorded yet. */
+  readonly unrecorded: () => number
 }
 
 /** Repeats an effect for ever, whatever fails. */
@@ -67,10 +69,11 @@ const persisting = (what: string, work: Effect.Effect<unknown, unknown>): Effect
 /** Gives deliveries back in batches, as not attempted. */
 export const giveBack = (
   { dispatching, metrics, store }: Pick<StoreSyncContext, "dispatching" | "metrics" | "store">,
-  deliveries: ReadonlyArray<TakenDelivery>
+  all: ReadonlyArray<TakenDelivery>
 ) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
+    const deliveries = all.filter((delivery) => !dispatching.giveBackUnrecorded(delivery))
     for (let at = 0; at < deliveries.length; at += endedAtOnce) {
       const some = deliveries.slice(at, at + endedAtOnce)
       const counted = yield* store.record(
@@ -307,7 +310,7 @@ const keeping = ({ dispatching, store }: StoreSyncContext) => {
       const now = yield* Clock.currentTimeMillis
       const ending = [...dispatching.held.values()]
         .map(({ delivery }) => delivery)
-        .filter(({ leasedUntil }) => leasedUntil < now + leaseMillis / 2)
+        .filter(({ leasedUntil, task }) => leasedUntil < now + leaseMillis / 2 && task?.isQueued !== false)
       for (let at = 0; at < ending.length; at += maximumKept) {
         const some = ending.slice(at, at + maximumKept)
         const kept = yield* store.keep(some, now + leaseMillis)
@@ -320,13 +323,13 @@ const keeping = ({ dispatching, store }: StoreSyncContext) => {
   )
 }
 
-const marking = ({ dispatching, metrics }: StoreSyncContext) =>
+const marking = ({ dispatching, metrics, unrecorded }: StoreSyncContext) =>
   persisting(
     "watching attempts",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(Math.max(shortestWatchMillis, dispatching.untilOverdue())))
       dispatching.markOverdue()
-      metrics.load(dispatching.queue.used, dispatching.held.size)
+      metrics.load(dispatching.queue.used, dispatching.held.size, unrecorded())
     })
   )
 
@@ -358,6 +361,7 @@ export const fibers = (parts: StoreSyncContext): ReadonlyArray<Effect.Effect<nev
   scanning(parts),
   keeping(parts),
   marking(parts),
+  persisting("beginning offered ones", parts.dispatching.beginOffered),
   persisting("keeping rates", parts.dispatching.resuming),
   counting(parts)
 ]

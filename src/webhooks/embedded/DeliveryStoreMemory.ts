@@ -4,11 +4,11 @@
  * it. Bounded: callers ask `hasRoom` before they add, and only the newest finished deliveries are kept. Needs no
  * service.
  */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { Delivery } from "../delivery/Deliveries.ts"
 import type { DeliveryRow, MatchedBatch } from "../delivery/matchEvents.ts"
 import {
-  type DeliveryAttempt,
+  DeliveryAttempt,
   type DeliveryStatus,
   decodePayload,
   jobLanes,
@@ -192,12 +192,14 @@ export class DeliveriesMemory {
       origin: row.origin,
       replayId: null,
       status: "pending",
-      attemptCount: 0,
-      attempts: [],
+      attemptCount: row.attempts,
+      attempts: decodeAttempts(row.attempt_log),
       createdAt: row.event_created_at,
-      nextAttemptAt: row.event_created_at,
+      nextAttemptAt: row.next_attempt_at,
       settledAt: null
     })
+    for (const made of this.rows.get(row.id)!.attempts) this.lastDelivery(row.endpoint_id, made)
+    if (row.status !== "pending") this.end(row.id, row.status, row.settled_at ?? row.event_created_at)
   }
 
   private forget(row: Row): void {
@@ -206,6 +208,8 @@ export class DeliveriesMemory {
     if (event !== undefined && --event.deliveries === 0) this.events.delete(row.eventId)
   }
 }
+
+const decodeAttempts = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(DeliveryAttempt)))
 
 const isSame = (left: DeliveryAttempt | undefined, right: DeliveryAttempt): boolean =>
   left !== undefined && JSON.stringify(left) === JSON.stringify(right)

@@ -1,14 +1,15 @@
 /**
- * A process of a simulation: the real dispatcher over ports that take time and fail, and the reactor that follows the
- * log. When it is killed, only the store's data is left.
+ * A process of a simulation: the real dispatcher over ports that take time and fail, the real tasks of acknowledged
+ * frames, and a reactor that follows the log. When it is killed, only the store's data is left.
  */
 import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
 import { OutcomeUnknown, PartitionUnavailable } from "../../../src/engine/errors.ts"
-import type { EventRecord, FactRecord } from "../../../src/engine/records.ts"
+import type { CommittedFrame, EventRecord, FactRecord } from "../../../src/engine/records.ts"
+import { ageAfter, ReactorTasks } from "../../../src/engine/shell/reactors/ReactorTasks.ts"
 import { eventRetentionMillis } from "../../../src/events/event.ts"
 import { SimulatedProcess } from "../../../src/simulation/kernel/World.ts"
-import { DispatchFeed } from "../../../src/webhooks/delivery/DispatchFeed.ts"
-import { MatchedBatch } from "../../../src/webhooks/delivery/matchEvents.ts"
+import { DispatchFeed, type DispatchListener } from "../../../src/webhooks/delivery/DispatchFeed.ts"
+import { MatchedBatch, unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
 import { deliveryIdOf, encodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import {
   DeliveriesUnavailable,
@@ -47,6 +48,11 @@ export class SimulatedDispatcher {
   private readonly feed = now(Effect.scoped(Effect.provide(Effect.service(DispatchFeed), DispatchFeed.layer)))
   private readonly scope = Scope.makeUnsafe()
   private readonly services: Context.Context<Scope.Scope>
+  private tasks!: ReactorTasks
+  /** Acknowledged frames that the store does not have. */
+  private frames: Array<CommittedFrame> = []
+  /** Records of the log that this process has seen acknowledged, or found at its start. */
+  private acknowledged = 0
   private isFollowing = false
   /** When the last question reaches the actors. */
   private askedAt = 0
@@ -70,7 +76,7 @@ export class SimulatedDispatcher {
         sender: { send: (request) => simulation.network.send(this.process, request) },
         actors: this.actors(),
         secrets: this.secrets(),
-        feed: this.feed
+        feed: this.watchedFeed()
       }),
       {
         ...defaultSettings,
@@ -84,6 +90,9 @@ export class SimulatedDispatcher {
     this.run(made, (exit) => {
       if (Exit.isFailure(exit)) return simulation.violate("start", String(exit.cause))
       this.dispatcher = exit.value
+      this.live()
+      // What is there already is the reactor's alone.
+      this.acknowledged = simulation.log.length
       this.follow()
     })
   }
@@ -99,58 +108,146 @@ export class SimulatedDispatcher {
     if (this.dispatcher !== undefined) this.run(this.dispatcher.wake(0, endpointId), () => undefined)
   }
 
+  /** Shows the records that were stored since the last call to the tasks, frame by frame, and to the reactor. */
+  acknowledge(): void {
+    const { log } = this.simulation
+    if (this.dispatcher === undefined) return
+    while (this.acknowledged < log.length) {
+      const [first] = log.slice(this.acknowledged, this.acknowledged + 1)
+      let end = this.acknowledged + 1
+      while (end < log.length && log[end]!.sequence === first!.sequence) end++
+      this.frames.push(frameOf(log.slice(this.acknowledged, end)))
+      this.acknowledged = end
+      this.tasks.followed(this.frames.at(-1)!, this.simulation.world.now)
+    }
+    this.follow()
+  }
+
   /** Makes the reactor look at the log soon. */
-  follow(): void {
+  private follow(): void {
     const simulation = this.simulation
-    if (this.isFollowing || simulation.cursor >= simulation.log.length || this.dispatcher === undefined) return
+    if (this.isFollowing || simulation.cursor >= this.acknowledged) return
     this.isFollowing = true
     const fault = simulation.isOut ? undefined : simulation.fault("commit")
     const lag =
       simulation.latency() +
       (fault === "late" ? slowMillis : simulation.draw() * simulation.scenario.topology.lagMillis)
-    simulation.world.after(lag, this.process, () => {
-      this.isFollowing = false
-      if (simulation.isOut) {
-        simulation.world.after(200, this.process, () => this.follow())
-        return
-      }
-      this.commit(fault)
-      this.follow()
+    const wait = Effect.suspend(() => {
+      const millis = this.tasks.waitMillis(this.place, this.ageMillis, simulation.world.now)
+      this.tasks.atRest.clear()
+      return millis === 0 ? Effect.void : Effect.raceFirst(Effect.sleep(millis), this.tasks.atRest.wait)
     })
+    simulation.world.after(lag, this.process, () => this.run(wait, () => this.begin(fault)))
+  }
+
+  private again(millis: number): void {
+    this.isFollowing = false
+    this.simulation.world.after(millis, this.process, () => this.follow())
+  }
+
+  /** The frame up to which the store has all. */
+  private get place(): number {
+    const { cursor, log } = this.simulation
+    return cursor === 0 ? 0 : log[cursor - 1]!.sequence
+  }
+
+  private get ageMillis(): number {
+    return ageAfter(this.simulation.scenario.topology.lagMillis)
   }
 
   /** What the reactor gets next. A frame is never split, as in the engine. */
   private batch(): ReadonlyArray<FactRecord | EventRecord> {
-    const { cursor, log, organizations } = this.simulation
-    let end = Math.min(log.length, cursor + batchRecords * organizations.length)
+    const { cursor, log, organizations, world } = this.simulation
+    let end = Math.min(this.acknowledged, cursor + batchRecords * organizations.length)
     while (end < log.length && log[end]!.sequence === log[end - 1]!.sequence) end++
-    return log.slice(cursor, end)
+    const through = this.tasks.readyThrough(this.place, this.ageMillis, world.now)
+    const ready = log.slice(cursor, end).filter(({ sequence }) => sequence <= through)
+    return ready.length === 0 ? log.slice(cursor, end) : ready
   }
 
-  private commit(fault: string | undefined): void {
+  /** Begins a transaction: its statements are made here, and reach the store a moment later. */
+  private begin(fault: string | undefined): void {
     const simulation = this.simulation
+    if (simulation.isOut) {
+      this.again(200)
+      return
+    }
     const records = this.batch()
+    const to = records.at(-1)!.sequence
+    this.tasks.writing(to)
     const folded = [...simulation.data.endpoints.values()].filter(({ endpoint }) => endpoint !== null)
-    const listener = this.feed.listener()
-    const batch = new MatchedBatch(folded, fault === "no room" ? undefined : listener, this.process.wallMillis())
+    const listener = fault === "no room" ? undefined : this.feed.listener()
+    const outcomes: Array<DeliveryOutcome> = []
+    const batch = new MatchedBatch(folded, listener, this.process.wallMillis(), (place, endpointId) => {
+      const written = this.feed.tasks.written(place, endpointId)
+      if (written !== undefined) simulation.marks.reach(`written: ${written._tag}`)
+      if (written?._tag === "Ended") outcomes.push(written.outcome)
+      return written
+    })
     for (const record of records) {
       if (record._tag === "Fact") batch.fold(record)
       else batch.event(record)
     }
+    if (fault === "crash before") {
+      simulation.crash("before a commit of the reactor")
+      return
+    }
+    simulation.world.after(simulation.latency(), this.process, () => {
+      // The next transaction writes the same records, as the register knows them then.
+      if (fault === "rolled back") return this.again(50)
+      this.takeEffect(batch, records, outcomes)
+      if (fault === "crash after") return simulation.crash("after a commit of the reactor")
+      simulation.world.after(simulation.latency(), this.process, () => {
+        // Without the answer the reactor reads its place and goes on there.
+        if (fault !== "answer lost") this.committed(batch, to)
+        this.tasks.recorded(to)
+        if (fault === "new life") this.live()
+        this.again(0)
+      })
+    })
+  }
+
+  /** The transaction takes effect. */
+  private takeEffect(
+    batch: MatchedBatch,
+    records: ReadonlyArray<FactRecord | EventRecord>,
+    outcomes: ReadonlyArray<DeliveryOutcome>
+  ): void {
+    const simulation = this.simulation
     simulation.data.put(batch, batch.bodies)
+    for (const outcome of outcomes) simulation.recorded(outcome)
     for (const { id } of batch.deliveries) simulation.committedAt.set(id, simulation.world.now)
     for (const { endpoint, endpointId } of batch.changed.values()) {
       simulation.foldedAt.set(endpointId, simulation.world.now)
       simulation.trace(() => `  reactor: ${endpointId} is ${endpoint === null ? "deleted" : statusOf(endpoint)}`)
     }
-    const queued = new Map(batch.queued)
     for (const record of records) {
       const fact = record._tag === "Fact" ? (record.fact as EndpointFact) : undefined
       if (fact?._tag === "ReplayRequested") this.replay(record.key, fact)
     }
     simulation.cursor += records.length
-    if (fault === "crash after") simulation.crash("after a commit of the reactor")
-    else listener?.committed({ taken: batch.taken.map(marked), queued, endpoints: batch.endpoints })
+    this.frames = this.frames.filter(({ sequence }) => sequence > this.place)
+  }
+
+  /** What the reactor does in memory once it knows of its commit. */
+  private committed(batch: MatchedBatch, to: number): void {
+    const { endpoints, queued, retries, taken } = batch
+    this.feed.listener()?.committed({ taken: taken.map(marked), queued, retries, endpoints })
+    for (const organization of this.simulation.organizations)
+      this.feed.tasks.seed(0, organization, batch.endpointsOf(organization), to)
+  }
+
+  /** Begins a life of the partition, which ends the one before. */
+  private live(): void {
+    this.tasks?.close()
+    const framesAfter = (after: number) => {
+      const { log } = this.simulation
+      const next = log.slice(0, this.acknowledged).find(({ sequence }) => sequence > after)
+      const frames = this.frames.filter(({ sequence }) => sequence > after)
+      // Frames from before the start of the process are not in its memory.
+      return frames[0]?.sequence === next?.sequence ? frames : undefined
+    }
+    this.tasks = new ReactorTasks([this.feed.tasks], { partition: 0, framesAfter })
   }
 
   /** Sends events again, as `Replays.ts` does. */
@@ -179,7 +276,8 @@ export class SimulatedDispatcher {
         event_id: eventId,
         event_type: record.event.type,
         event_created_at: record.now,
-        origin: "event"
+        origin: "event",
+        ...unattempted(record.now)
       })
       batch.jobs.push({
         id,
@@ -194,6 +292,24 @@ export class SimulatedDispatcher {
     this.simulation.marks.reach("replay")
     data.put(batch, batch.bodies)
     this.wake(endpointId)
+  }
+
+  /** The feed, with a listener that is watched: it marks bodies, and notes which states frames have shown. */
+  private watchedFeed(): DispatchFeed["Service"] {
+    const { feed, simulation } = this
+    const watched = (listener: DispatchListener): DispatchListener => ({
+      ...listener,
+      followed: (endpoints) => {
+        for (const { endpoint, endpointId } of endpoints)
+          simulation.shownAt.set(endpointId, { endpoint, at: simulation.world.now })
+        listener.followed(endpoints)
+      },
+      offer: (deliveries) => {
+        for (const delivery of deliveries) Object.assign(delivery, marked(delivery))
+        listener.offer(deliveries)
+      }
+    })
+    return { ...feed, attach: (listener) => feed.attach(watched(listener)) }
   }
 
   /** Asks the store, with a delay each way. The store goes on even if the process is gone. */
@@ -297,6 +413,11 @@ export class SimulatedDispatcher {
       })
     })
   }
+}
+
+const frameOf = (records: ReadonlyArray<FactRecord | EventRecord>): CommittedFrame => {
+  const { now, sequence } = records[0]!
+  return { sequence, hash: "", number: sequence, epoch: 1, now, bytes: 100, records }
 }
 
 /** Marks the body with its delivery's id. */

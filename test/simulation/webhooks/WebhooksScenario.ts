@@ -33,7 +33,7 @@ export const operations = {
   expire: ["unavailable"],
   secrets: ["unavailable"],
   tell: ["unavailable", "outcome unknown", "late", "crash after"],
-  commit: ["late", "crash after", "no room"]
+  commit: ["late", "rolled back", "answer lost", "crash before", "crash after", "no room", "new life"]
 } as const
 export type Operation = keyof typeof operations
 

@@ -13,7 +13,12 @@ import type { DeliveryOutcome, DeliveryStore } from "../../../src/webhooks/deliv
 import type { DispatcherPorts } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import { DeliveriesMemory, make as makeStore } from "../../../src/webhooks/embedded/DeliveryStoreMemory.ts"
 import { EndpointsMemory } from "../../../src/webhooks/embedded/EndpointsMemory.ts"
-import { dispositionOf, type EndpointCommand, type EndpointFact } from "../../../src/webhooks/endpoint/model.ts"
+import {
+  dispositionOf,
+  type Endpoint,
+  type EndpointCommand,
+  type EndpointFact
+} from "../../../src/webhooks/endpoint/model.ts"
 import { Network } from "./Network.ts"
 import type { Checker, Observer, Sent } from "./Observer.ts"
 import { SimulatedDispatcher } from "./SimulatedDispatcher.ts"
@@ -56,6 +61,8 @@ export class Simulation {
   readonly foldedAt = new Map<string, number>()
   /** When the reactor committed a delivery, virtual milliseconds. */
   readonly committedAt = new Map<string, number>()
+  /** The state of endpoints that frames have shown to the process that runs, and since when; null once deleted. */
+  readonly shownAt = new Map<string, { readonly endpoint: Endpoint | null; readonly at: number }>()
   /** Deliveries that somebody had sent once more. */
   readonly retried = new Set<string>()
   readonly secrets = new Set<string>()
@@ -166,6 +173,7 @@ export class Simulation {
   // Processes
 
   start(): void {
+    this.shownAt.clear()
     this.running = new SimulatedDispatcher(this, ++this.processes)
     this.trace(() => `p${this.processes} starts`)
     this.running.start()
@@ -236,7 +244,7 @@ export class Simulation {
         if (endpoint !== null && dispositionOf(endpointId, endpoint, event) !== "ignored")
           this.tell((observer) => observer.matched?.(endpointId, endpoint, event))
     }
-    this.running?.follow()
+    this.running?.acknowledge()
   }
 
   /** Notes an outcome that counts. */

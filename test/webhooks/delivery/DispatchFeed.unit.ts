@@ -9,6 +9,9 @@ const listener = (): DispatchListener => ({
   roomFor: () => ({ deliveries: 0, characters: 0 }),
   roomOf: () => 0,
   committed: () => undefined,
+  followed: () => undefined,
+  offer: () => undefined,
+  late: () => undefined,
   drain: Effect.void
 })
 

@@ -36,6 +36,9 @@ const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100, ofOrga
   roomFor: () => ({ deliveries, characters, ...ofOrganization }),
   roomOf: () => ofEndpoint,
   committed: () => undefined,
+  followed: () => undefined,
+  offer: () => undefined,
+  late: () => undefined,
   drain: Effect.void
 })
 

@@ -1,6 +1,7 @@
 /** Who is next: per endpoint by a rule, over organizations and their endpoints in turn, within everybody's share; against a naive model. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
+import { roomOf } from "../../../src/common/Shares.ts"
 import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import { maximumLimit, slowAfterMillis, type Track } from "../../../src/webhooks/dispatcher/ConcurrencyLimit.ts"
 import {
@@ -12,7 +13,6 @@ import {
   type Permission,
   type Slot
 } from "../../../src/webhooks/dispatcher/DispatchQueue.ts"
-import { roomOf } from "../../../src/webhooks/dispatcher/shares.ts"
 
 interface Item {
   readonly endpoint: string

@@ -182,25 +182,25 @@ describe("the dispatcher's memory", () => {
     expect(dispatching.roomOf("a")).toBe(128)
   })
 
-  it("given an endpoint at full pace, then it may hold a quarter of everything, others only their window", () => {
+  it("given an endpoint at full pace, then it may hold half of everything, others only their window", () => {
     const { dispatching } = dispatchingOf({ main: 1, slow: 1 })
     committed(dispatching, [state("a", active), state("b", active)])
     for (const endpoint of ["a", "b"]) dispatching.workers.get(endpoint)!.more.fill(false)
     const full = { ...firstPace, limit: maximumLimit }
     const worker = dispatching.workers.get("a")!
     worker.pace = full
-    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 4, 128])
+    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 2, 128])
     const first = delivery("a", { body: "x".repeat(maximumHeldCharacters / 4 + 1) })
     dispatching.hold(first)
     dispatching.pump()
     expect(dispatching.roomOf("a")).toBe(windowOf(full))
     dispatching.release(first)
     for (let count = 0; count < 3_000; count++) dispatching.hold(delivery("a"))
-    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 4 - 3_000, 128])
+    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 2 - 3_000, 128])
     worker.pace = { ...full, track: "slow" }
     expect(dispatching.roomOf("a")).toBe(0)
     worker.pace = full
-    for (let count = 0; count < 2_000; count++) dispatching.hold(delivery("a"))
+    for (let count = 0; count < 5_192; count++) dispatching.hold(delivery("a"))
     expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([0, 128])
     worker.more[jobLanes.first] = true
     expect(dispatching.roomOf("a")).toBe(0)

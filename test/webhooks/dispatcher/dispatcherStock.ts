@@ -1,4 +1,5 @@
 /** A dispatcher over a store in memory with endpoints and deliveries in it, of which no reactor tells: it has to find them. */
+import { unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
 import { Effect, type Scope } from "effect"
 import { encodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryStore } from "../../../src/webhooks/delivery/ports.ts"
@@ -49,7 +50,8 @@ export class Stock {
             event_id: event.eventId,
             event_type: "telco.a",
             event_created_at: createdAt,
-            origin
+            origin,
+            ...unattempted(createdAt)
           }
         ],
         jobs: [

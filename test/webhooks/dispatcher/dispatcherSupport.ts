@@ -1,4 +1,5 @@
 /** The dispatcher over ports of a test's own: a store, a receiver, an actor and secrets that do what the test says. Time is the test's. */
+import { DeliveryTasks } from "../../../src/webhooks/delivery/DeliveryTasks.ts"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { AskError } from "../../../src/engine/errors.ts"
@@ -143,6 +144,7 @@ export const start = (faults: Faults = {}): Effect.Effect<Started, never, Scope.
       feed: DispatchFeed.of({
         remembered: new EndpointCache(),
         organizations: new OrganizationCache(),
+        tasks: new DeliveryTasks(() => listener),
         listener: () => listener,
         attach: (attached) =>
           Effect.sync(() => {

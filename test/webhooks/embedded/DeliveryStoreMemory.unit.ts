@@ -1,4 +1,5 @@
 /** The store in memory keeps the contract of all stores, and its own bounds. */
+import { unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { encodePayload } from "../../../src/webhooks/delivery/model.ts"
@@ -18,7 +19,8 @@ const put = (data: DeliveriesMemory, one: StoredDelivery): void =>
           event_id: one.eventId,
           event_type: "telco.lookup.completed",
           event_created_at: one.eventCreatedAt,
-          origin: "event"
+          origin: "event",
+          ...unattempted(one.eventCreatedAt)
         }
       ],
       jobs: [{ ...one, group: one.endpointId, payload: encodePayload({ ...one, origin: "event" }) }]

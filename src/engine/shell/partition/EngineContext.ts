@@ -11,6 +11,7 @@ import type { Placement } from "../../ports/Placement.ts"
 import type { Remote } from "../../ports/Remote.ts"
 import type { Signals } from "../../ports/Signals.ts"
 import type { Reactor } from "../../Reactor.ts"
+import type { TaskSource } from "../../tasks/TaskSource.ts"
 import type { OpenStreams } from "../followers/OpenStreams.ts"
 import type { OperatorAct } from "../operatorActs.ts"
 import type { TransactionPlaces } from "../reactors/TransactionPlaces.ts"
@@ -25,6 +26,8 @@ export interface EngineContext {
   readonly deployment: Deployment
   readonly registry: Registry
   readonly reactors: ReadonlyArray<Reactor<never>>
+  /** The tasks of reactors, by the reactor's name. */
+  readonly taskSources: ReadonlyMap<string, ReadonlyArray<TaskSource>>
   readonly signalRules: SignalRules
   readonly journal: Journal["Service"]
   readonly checkpoints: Checkpoints["Service"]

@@ -18,6 +18,7 @@ import { Wakeup } from "../../Wakeup.ts"
 import { Followers } from "../followers/Followers.ts"
 import { Outbox } from "../outbox/Outbox.ts"
 import { Feed } from "../reactors/Feed.ts"
+import { ReactorTasks } from "../reactors/ReactorTasks.ts"
 import { readClocks } from "../readClocks.ts"
 import { FailedSignals } from "../signals/FailedSignals.ts"
 import { BrakeWarnings } from "./BrakeWarnings.ts"
@@ -85,6 +86,10 @@ export class Partition {
   courier: Courier | undefined = undefined
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
+  /** The tasks of the current life, by reactor. */
+  private currentTasks: ReadonlyMap<string, ReactorTasks>
+  /** Callers that wait for the reactors now, so that none of them waits for its pace. */
+  private hurrying = 0
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
   private readonly listeners = new Set<(status: Status) => void>()
 
@@ -93,6 +98,7 @@ export class Partition {
     this.context = context
     this.metrics = metrics
     this.currentFeed = this.makeFeed()
+    this.currentTasks = this.makeTasks()
     this.core = new PartitionCore({
       ...context.config,
       partition: id,
@@ -131,6 +137,28 @@ export class Partition {
 
   get feed(): Feed {
     return this.currentFeed
+  }
+
+  /** The tasks of a reactor in the current life. */
+  tasksOf(reactor: string): ReactorTasks {
+    return this.currentTasks.get(reactor)!
+  }
+
+  /** Ends the tasks of the life: what runs goes on, and nothing is begun any more. */
+  closeTasks(): void {
+    for (const tasks of this.currentTasks.values()) tasks.close()
+  }
+
+  /** Whether somebody waits for the reactors. */
+  get isHurried(): boolean {
+    return this.hurrying > 0
+  }
+
+  /** Ends the waits of the reactors until the returned function is called. */
+  hurry(): () => void {
+    this.hurrying++
+    this.currentFeed.wake()
+    return () => void this.hurrying--
   }
 
   get status(): Status {
@@ -193,7 +221,9 @@ export class Partition {
   beginLife(): void {
     this.core.beginLife()
     this.openLog = undefined
+    this.closeTasks()
     this.currentFeed = this.makeFeed()
+    this.currentTasks = this.makeTasks()
     this.outbox.drop()
     this.restartWanted = undefined
     this.wantsPositions = false
@@ -244,6 +274,7 @@ export class Partition {
   /** Notes that a reactor has processed all frames up to this one. */
   reacted(name: string, sequence: number): void {
     this.currentFeed.done(name, sequence)
+    this.tasksOf(name).recorded(sequence)
     for (const listener of [...this.reactionListeners]) listener()
   }
 
@@ -274,7 +305,13 @@ export class Partition {
     this.witness = { sequence: head.sequence, hash: head.hash }
     this.outbox.take({ ...head, messages })
     const hasReactors = this.context.reactors.length > 0
-    if (hasReactors) this.currentFeed.push({ ...head, bytes, records })
+    if (hasReactors) {
+      const frame = { ...head, bytes, records }
+      // Before a reactor can take the frame.
+      const { monotonic } = this.now()
+      for (const tasks of this.currentTasks.values()) tasks.followed(frame, monotonic)
+      this.currentFeed.push(frame)
+    }
     if (this.followers.isEmpty) return
     // Without reactors the drain makes no records.
     const shown =
@@ -282,6 +319,15 @@ export class Partition {
         ? records
         : recordsOf(this.context.registry, this.id, head.sequence, decodeFrame(stored))
     this.followers.show({ ...head, bytes, records: shown })
+  }
+
+  private makeTasks(): ReadonlyMap<string, ReactorTasks> {
+    const { reactors, taskSources } = this.context
+    const feed = this.currentFeed
+    const framesAfter = (sequence: number) =>
+      sequence >= this.core.head.sequence ? [] : feed.after(sequence, Number.POSITIVE_INFINITY)
+    const life = { partition: this.id, framesAfter }
+    return new Map(reactors.map(({ name }) => [name, new ReactorTasks(taskSources.get(name) ?? [], life)]))
   }
 
   private makeFeed(): Feed {

@@ -157,6 +157,7 @@ const life = (partition: Partition) =>
         if (yield* partition.pauseToMend(pollMillis))
           return { _tag: "Restart", reason: "an operator has accepted the clock" } as LifeEnd
       }
+      yield* Effect.addFinalizer(() => Effect.sync(() => partition.closeTasks()))
       const end = yield* claimAndReact(partition)
       if (end !== undefined) return end
       // Without a witness, a young log that lost its frames would look like a new one at the next start.

@@ -1,13 +1,14 @@
 /**
  * Keeps a reactor to its pace (docs/architecture.md, rule 11): counts the time of its transactions, and waits before
- * the next one. The wait ends early when a purge waits for the cursor, when the unread frames fill a batch or half of
- * the feed, and when the partition is closing.
+ * the next one, also for the tasks of the unread frames to end. The wait ends early when a purge or a caller waits for
+ * the cursor, when the unread frames fill a batch or half of the feed, and when the partition is closing.
  */
 import { Duration, Effect } from "effect"
 import { maximumBatchFrames, maximumBatchRecords } from "../../Reactor.ts"
 import { type Budget, fullBudget, type Pace, spend, waitMillis } from "../../reactorPace.ts"
 import type { CommittedFrame } from "../../records.ts"
 import type { Partition } from "../partition/Partition.ts"
+import { ageAfter, type ReactorTasks } from "./ReactorTasks.ts"
 
 /** The part of the feed that may be unread while a reactor waits. */
 const crowdedShare = 0.5
@@ -16,24 +17,50 @@ export class ReactorPacer {
   private readonly partition: Partition
   private readonly pace: Pace
   private readonly name: string
+  private readonly tasks: ReactorTasks
   private budget: Budget
+  /** How long frames wait for the end of their tasks. */
+  private ageMillis = ageAfter(0)
 
   constructor(partition: Partition, name: string, pace: Pace) {
     this.partition = partition
     this.name = name
     this.pace = pace
+    this.tasks = partition.tasksOf(name)
     this.budget = fullBudget(pace, partition.now().monotonic)
   }
 
   /** Notes a transaction that has just ended. */
   spent(begunAt: number): void {
-    this.budget = spend(this.pace, this.budget, begunAt, this.partition.now().monotonic)
+    const { monotonic } = this.partition.now()
+    this.budget = spend(this.pace, this.budget, begunAt, monotonic)
+    this.ageMillis = ageAfter(monotonic - begunAt)
   }
 
   /** Waits until the frames behind `after` may be processed. */
   wait(after: number): Effect.Effect<void> {
     const millis = waitMillis(this.pace, this.budget, this.partition.now().monotonic)
+    const settling = Effect.suspend(() => this.settle(after))
+    return millis <= 0 ? settling : Effect.andThen(this.unlessPressing(after, millis), settling)
+  }
+
+  /** How many of the frames behind `after` may be written now: those whose tasks have ended, and those that are old. */
+  ready(after: number, frames: ReadonlyArray<CommittedFrame>): ReadonlyArray<CommittedFrame> {
+    const through = this.tasks.readyThrough(after, this.ageMillis, this.partition.now().monotonic)
+    if (through === Number.POSITIVE_INFINITY) return frames
+    return frames.filter(({ sequence }) => sequence <= through)
+  }
+
+  /** Waits until all tasks have ended, or the oldest frame is old enough. */
+  private settle(after: number): Effect.Effect<void> {
+    const { atRest } = this.tasks
+    const millis = this.tasks.waitMillis(after, this.ageMillis, this.partition.now().monotonic)
     if (millis <= 0) return Effect.void
+    atRest.clear()
+    return Effect.raceFirst(this.unlessPressing(after, millis), atRest.wait)
+  }
+
+  private unlessPressing(after: number, millis: number): Effect.Effect<void> {
     this.partition.heldBack.add(this.name)
     return Effect.raceFirst(pressing(this.partition, after), Effect.sleep(Duration.millis(Math.ceil(millis))))
   }
@@ -58,6 +85,7 @@ const pressing = (partition: Partition, after: number): Effect.Effect<void> =>
     const isPressing = () =>
       partition.isClosing ||
       partition.wantsPositions ||
+      partition.isHurried ||
       frames >= Math.min(maximumBatchFrames, feedFrames * crowdedShare) ||
       records >= maximumBatchRecords ||
       bytes >= feedBytes * crowdedShare

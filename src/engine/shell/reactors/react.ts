@@ -18,6 +18,7 @@ import { hashAt } from "../witnesses.ts"
 import { batchOf, type ReactorBatch } from "./batchOf.ts"
 import { isolate, lookup, parkBehind, showParked } from "./parkRecords.ts"
 import { ReactorPacer } from "./ReactorPacer.ts"
+import type { ReactorTasks } from "./ReactorTasks.ts"
 
 /** Attempts of a batch before its records are tried one organization at a time. */
 const batchAttempts = 3
@@ -47,6 +48,7 @@ class Follower {
   private readonly reactor: Reactor<never>
   private readonly onProgress: () => void
   private readonly pacing: ReactorPacer
+  private readonly tasks: ReactorTasks
   /**
    * The place of the cursor, and of the last frame that was read. Between the two are frames without anything for the
    * reactor.
@@ -65,6 +67,7 @@ class Follower {
     this.partition = partition
     this.reactor = reactor
     this.onProgress = onProgress
+    this.tasks = partition.tasksOf(reactor.name)
     this.pacing = new ReactorPacer(partition, reactor.name, reactor.pace ?? adaptive)
   }
 
@@ -100,10 +103,9 @@ class Follower {
       }
       yield* this.pacing.wait(this.position.sequence)
       const isIsolating = this.position.sequence < this.isolateThrough
-      const batch = batchOf(
-        reactor,
-        yield* framesAfter(partition, this.position.sequence, isIsolating ? 1 : maximumBatchFrames)
-      )
+      const unread = yield* framesAfter(partition, this.position.sequence, isIsolating ? 1 : maximumBatchFrames)
+      const ready = this.pacing.ready(this.position.sequence, unread)
+      const batch = batchOf(reactor, ready.length === 0 ? unread : ready)
       if (batch.wanted.length === 0) this.position = batch.to
       else
         yield* partition.context.transactionPlaces.within(
@@ -121,7 +123,9 @@ class Follower {
   private grown(batch: ReactorBatch): ReactorBatch {
     const room = maximumBatchFrames - (batch.to.sequence - this.position.sequence)
     const frames = room > 0 ? this.partition.feed.after(batch.to.sequence, room) : undefined
-    return frames === undefined ? batch : batchOf(this.reactor, frames, batch)
+    if (frames === undefined) return batch
+    const ready = this.pacing.ready(batch.to.sequence, frames)
+    return ready.length === 0 ? batch : batchOf(this.reactor, ready, batch)
   }
 
   /** Works on a batch, unless the cursor was moved back before its turn came. */
@@ -133,8 +137,11 @@ class Follower {
   }
 
   private suspect(organization: string): void {
-    if (this.parked.size < maximumParkedNames) this.parked.add(organization)
+    const isKnown = this.parked.size < maximumParkedNames
+    if (isKnown) this.parked.add(organization)
     else this.isAnyParked = true
+    // Its later records are parked behind, and what they ask for waits with them.
+    this.tasks.exclude(isKnown ? organization : undefined)
   }
 
   /** Reads the reactor's place. A cursor that has never moved begins with the oldest frame of the log. */
@@ -169,14 +176,19 @@ class Follower {
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
     const begunAt = partition.now().monotonic
+    this.tasks.writing(batch.to.sequence)
     const exit = yield* Effect.exit(this.traced(batch, transaction))
     this.pacing.spent(begunAt)
     if (Exit.isSuccess(exit)) {
       this.durable = batch.to
       this.position = batch.to
       this.failures = 0
+      for (const organization of exit.value.free) {
+        this.parked.delete(organization)
+        this.tasks.allow(organization)
+      }
+      // After the others: one that was free again may have got a parked record in the same batch.
       for (const organization of exit.value.parked) this.suspect(organization)
-      for (const organization of exit.value.free) this.parked.delete(organization)
       if (exit.value.hasParked) yield* showParked(partition, reactor.name)
       return this.onProgress()
     }

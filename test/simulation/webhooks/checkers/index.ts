@@ -3,6 +3,7 @@ import type { Checker } from "../Observer.ts"
 import { atLeastOnce } from "./atLeastOnce.ts"
 import { boundedMemory } from "./boundedMemory.ts"
 import { failuresAgree } from "./failuresAgree.ts"
+import { onceWhenCalm } from "./onceWhenCalm.ts"
 import { othersGoOn } from "./othersGoOn.ts"
 import { ratesKept } from "./ratesKept.ts"
 import { scheduleKept } from "./scheduleKept.ts"
@@ -13,6 +14,7 @@ export const webhookCheckers: ReadonlyArray<Checker> = [
   atLeastOnce,
   silenceKept,
   scheduleKept,
+  onceWhenCalm,
   failuresAgree,
   othersGoOn,
   ratesKept,

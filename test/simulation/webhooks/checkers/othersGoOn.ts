@@ -2,12 +2,12 @@
  * An endpoint that answers well and has no rate has its first attempts soon, whatever the others do: neither a dead one nor
  * one that waits for its rate holds it up.
  */
-import { jobLanes } from "../../../../src/webhooks/delivery/model.ts"
+import { deliveryIdOf, jobLanes } from "../../../../src/webhooks/delivery/model.ts"
 import type { DeliveryOrigin } from "../../../../src/webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
 
 /**
- * The longest time between the reactor's commit and the request. It covers a scan and a few messages; behind a hanging
+ * The longest time between the frame, or the reactor's commit, and the request. It covers a scan and a few messages; behind a hanging
  * endpoint it would be seconds.
  */
 const boundMillis = 1_200
@@ -23,6 +23,7 @@ export const othersGoOn: Checker = {
   name: "others go on",
   make: (simulation, violate) => {
     const seen = new Set<string>()
+    const matchedAt = new Map<string, number>()
     /** Since when an endpoint has always answered well. */
     const wellSince = new Map<string, number>()
     return {
@@ -43,13 +44,18 @@ export const othersGoOn: Checker = {
       decided: (endpointId, { _tag }) => {
         if (_tag !== "RequestTest") wellSince.delete(endpointId)
       },
+      matched: (endpointId, _endpoint, { eventId }) => {
+        matchedAt.set(deliveryIdOf(eventId, endpointId), simulation.world.now)
+      },
       sent: ({ at, deliveryId, endpointId }) => {
         if (seen.has(deliveryId)) return
         seen.add(deliveryId)
         const job = simulation.data.jobs.jobs.get(deliveryId)
         const well = wellSince.get(endpointId)
-        if (job === undefined || !isFirst(job) || well === undefined || at - simulation.disturbedAt < calmMillis) return
-        const since = simulation.committedAt.get(deliveryId)
+        if (well === undefined || at - simulation.disturbedAt < calmMillis) return
+        if (job !== undefined && !isFirst(job)) return
+        // One that comes from its frame has no job yet.
+        const since = (job === undefined ? matchedAt : simulation.committedAt).get(deliveryId)
         if (since === undefined || since < Math.max(well + 5_000, simulation.disturbedAt + calmMillis)) return
         if (
           simulation.network.requests.some(
@@ -60,7 +66,7 @@ export const othersGoOn: Checker = {
           return
         if (simulation.everyEndpoint.some((id) => simulation.endpoints.get(id)?.rateLimit))
           simulation.marks.reach("a well endpoint beside one with a rate")
-        simulation.marks.reach(`a well endpoint among others${job.lane === jobLanes.asked ? ", tested" : ""}`)
+        simulation.marks.reach(`a well endpoint among others${job?.lane === jobLanes.asked ? ", tested" : ""}`)
         if (at - since > boundMillis)
           violate(`${endpointId} answers well and waited ${(at - since).toFixed(0)} ms for ${deliveryId}`)
       }

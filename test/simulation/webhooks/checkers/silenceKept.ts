@@ -22,10 +22,16 @@ export const silenceKept: Checker = {
       },
       sent: ({ at, deliveryId, endpointId }) => {
         const row = simulation.data.endpoints.get(endpointId)
+        const shown = simulation.shownAt.get(endpointId)
         const live = simulation.endpoints.get(endpointId)
         const status = row?.endpoint ? statusOf(row.endpoint) : "deleted"
         const liveStatus = live === undefined ? "deleted" : statusOf(live)
-        // The dispatcher cannot know what the reactor has not told yet.
+        // A frame has shown its silence, and the log says the same now.
+        const isSilent = shown !== undefined && (shown.endpoint === null || statusOf(shown.endpoint) !== "active")
+        const isAsked = simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked
+        if (isSilent && liveStatus !== "active" && !isAsked && at - shown.at > graceMillis)
+          violate(`${endpointId} was shown as silent ${(at - shown.at).toFixed(0)} ms ago and was sent ${deliveryId}`)
+        // Otherwise the dispatcher cannot know what the reactor has not told yet.
         if (status === "active" || liveStatus === "active") return
         if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
         let toldAt = simulation.foldedAt.get(endpointId) ?? 0

@@ -1,7 +1,7 @@
 /** What each organization gets of something bounded: no more than is left for the others; against a naive model. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { roomOf, Shares } from "../../../src/webhooks/dispatcher/shares.ts"
+import { roomOf, Shares } from "../../src/common/Shares.ts"
 
 /** Takes one after the other for each organization in turn, as long as there is room. Answers what each has. */
 const filled = (capacity: number, organizations: ReadonlyArray<string>): ReadonlyArray<number> => {

@@ -1,0 +1,216 @@
+/**
+ * Registers the tasks of one life of a partition, from the acknowledged frame until their outcome is recorded
+ * (docs/architecture.md, rule 11). A task is something to do outside because of a record: a POST, a mail. It is begun
+ * before any row is written, and the reactor that follows the log asks the register what to write. Synchronous, and
+ * without I/O: callers bring the time.
+ *
+ * A task waits, runs and ends, or it is left to the queue of the reactor's store. Its frame is recorded at any of these
+ * points. A transaction that is rolled back changes nothing here: its records are written again, as the register knows
+ * them then.
+ */
+import type { TaskBounds } from "./TaskBounds.ts"
+
+/**
+ * `waiting`: nobody has begun it. `running`: its runner has it. `ended`: its outcome is known. `left`: the queue has
+ * it, and it is not begun from here any more.
+ */
+export type TaskStatus = "waiting" | "running" | "ended" | "left"
+
+/** A task; only its register changes it. */
+export interface Task<Payload, Outcome> {
+  readonly organization: string
+  /** The record that caused it, and what tells it from the other tasks of that record. */
+  readonly sequence: number
+  readonly index: number
+  readonly key: string
+  readonly payload: Payload
+  readonly status: TaskStatus
+  /** Set once it has ended. */
+  readonly outcome: Outcome | undefined
+}
+
+/** What a transaction writes of a task. */
+export type WrittenTask<Payload, Outcome> =
+  /** Its final state. */
+  | { readonly _tag: "Ended"; readonly task: Task<Payload, Outcome>; readonly outcome: Outcome }
+  /** A job that its runner holds: the outcome follows by way of the queue. */
+  | { readonly _tag: "Running"; readonly task: Task<Payload, Outcome> }
+  /** A job that waits. */
+  | { readonly _tag: "Left"; readonly task: Task<Payload, Outcome> }
+
+interface Entry<Payload, Outcome> extends Task<Payload, Outcome> {
+  status: TaskStatus
+  outcome: Outcome | undefined
+  /** How the latest transaction has written it, whether that was committed or not. */
+  written: "ended" | "running" | undefined
+  /** Whether its outcome belongs into the queue, because its frame is recorded or its life is over. */
+  isQueued: boolean
+  readonly frame: FrameTasks<Payload, Outcome>
+  readonly characters: number
+}
+
+interface FrameTasks<Payload, Outcome> {
+  readonly sequence: number
+  readonly byKey: Map<string, Entry<Payload, Outcome>>
+  /** Tasks that wait or run. */
+  open: number
+}
+
+const keyOf = (index: number, key: string): string => `${index} ${key}`
+
+export class TaskRegister<Payload, Outcome> {
+  private readonly frames = new Map<number, FrameTasks<Payload, Outcome>>()
+  private readonly bounds: TaskBounds
+  private readonly late: (task: Task<Payload, Outcome>, outcome: Outcome) => void
+  private readonly rested: () => void
+  /** Tasks that wait or run, over all frames. */
+  private open = 0
+  /** Frames up to here are recorded or being written, so they get no further tasks. */
+  private writtenThrough = 0
+  private isClosed = false
+
+  /**
+   * `late` gets an outcome that came after a transaction had written the task as running; it belongs into the queue.
+   * `rested` is called when no task waits or runs any more.
+   */
+  constructor(
+    bounds: TaskBounds,
+    late: (task: Task<Payload, Outcome>, outcome: Outcome) => void,
+    rested: () => void = () => undefined
+  ) {
+    this.bounds = bounds
+    this.late = late
+    this.rested = rested
+  }
+
+  /**
+   * Adds a task of a frame. Undefined where there is no room, the frame is being written, or the life is over: the
+   * reactor then writes a job. `characters` bounds the memory of its payload.
+   */
+  add(
+    place: Pick<Task<Payload, Outcome>, "organization" | "sequence" | "index" | "key">,
+    payload: Payload,
+    characters: number
+  ): Task<Payload, Outcome> | undefined {
+    const { index, key, organization, sequence } = place
+    if (this.isClosed || sequence <= this.writtenThrough) return undefined
+    if (!this.bounds.take(organization, characters)) return undefined
+    const frame = this.frames.get(sequence) ?? { sequence, byKey: new Map(), open: 0 }
+    this.frames.set(sequence, frame)
+    const task: Entry<Payload, Outcome> = {
+      organization,
+      sequence,
+      index,
+      key,
+      payload,
+      status: "waiting",
+      outcome: undefined,
+      written: undefined,
+      isQueued: false,
+      frame,
+      characters
+    }
+    frame.byKey.set(keyOf(index, key), task)
+    frame.open++
+    this.open++
+    return task
+  }
+
+  /** Notes that a runner begins a task. False where it must not: the task is left to the queue. */
+  run(task: Task<Payload, Outcome>): boolean {
+    const entry = task as Entry<Payload, Outcome>
+    if (entry.status !== "waiting") return false
+    entry.status = "running"
+    return true
+  }
+
+  /** Leaves a task that waits to the queue. */
+  leave(task: Task<Payload, Outcome>): void {
+    const entry = task as Entry<Payload, Outcome>
+    if (entry.status !== "waiting") return
+    entry.status = "left"
+    this.settle(entry)
+  }
+
+  /** Ends a task that runs. False where the outcome belongs into the queue, which the caller tells. */
+  end(task: Task<Payload, Outcome>, outcome: Outcome): boolean {
+    const entry = task as Entry<Payload, Outcome>
+    if (entry.isQueued || entry.status !== "running") return false
+    entry.status = "ended"
+    entry.outcome = outcome
+    this.settle(entry)
+    return true
+  }
+
+  /** Whether the outcome of a task that runs belongs into the queue. */
+  isQueued(task: Task<Payload, Outcome>): boolean {
+    return (task as Entry<Payload, Outcome>).isQueued
+  }
+
+  /** Notes that frames up to this one are being written. What they have no task for by now gets a job. */
+  writing(sequence: number): void {
+    this.writtenThrough = Math.max(this.writtenThrough, sequence)
+  }
+
+  /** What the transaction writes of a task; undefined where there is none. One that waits is left to the queue. */
+  write(sequence: number, index: number, key: string): WrittenTask<Payload, Outcome> | undefined {
+    const entry = this.frames.get(sequence)?.byKey.get(keyOf(index, key))
+    if (entry === undefined) return undefined
+    if (entry.status === "ended") {
+      entry.written = "ended"
+      return { _tag: "Ended", task: entry, outcome: entry.outcome as Outcome }
+    }
+    if (entry.status === "running") {
+      entry.written = "running"
+      return { _tag: "Running", task: entry }
+    }
+    this.leave(entry)
+    return { _tag: "Left", task: entry }
+  }
+
+  /** Whether all tasks of a frame have ended or were left. */
+  isSettled(sequence: number): boolean {
+    return (this.frames.get(sequence)?.open ?? 0) === 0
+  }
+
+  /** Whether no task waits or runs. */
+  get isAtRest(): boolean {
+    return this.open === 0
+  }
+
+  /** Notes that the store has all frames up to this one. */
+  recorded(sequence: number): void {
+    this.writing(sequence)
+    for (const frame of this.frames.values()) {
+      if (frame.sequence > sequence) continue
+      this.frames.delete(frame.sequence)
+      for (const entry of frame.byKey.values()) {
+        const { outcome, status, written } = entry
+        this.release(entry)
+        // It ended between the transaction that wrote it as running and this call.
+        if (status === "ended" && written === "running") this.late(entry, outcome as Outcome)
+      }
+    }
+  }
+
+  /** Ends the life. What runs goes on, and its outcome counts where the queue has a job for it. */
+  close(): void {
+    this.isClosed = true
+    for (const frame of this.frames.values()) for (const entry of frame.byKey.values()) this.release(entry)
+    this.frames.clear()
+  }
+
+  /** Forgets a task, which still may run. */
+  private release(entry: Entry<Payload, Outcome>): void {
+    entry.isQueued = true
+    this.leave(entry)
+    if (entry.status === "running") this.settle(entry)
+    this.bounds.give(entry.organization, entry.characters)
+  }
+
+  private settle({ frame }: Entry<Payload, Outcome>): void {
+    frame.open--
+    this.open--
+    if (this.open === 0) this.rested()
+  }
+}
