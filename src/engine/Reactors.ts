@@ -12,7 +12,7 @@ import type { JournalUnavailable } from "./ports/Journal.ts"
 import type { FactOf, Reactor } from "./Reactor.ts"
 import type { LogRecord } from "./records.ts"
 import { internals } from "./shell/partition/internals.ts"
-import type { Partition } from "./shell/partition/Partition.ts"
+import { awaitReactors } from "./shell/reactors/awaitReactors.ts"
 
 export type { RebuildOptions, Rebuilt }
 
@@ -30,31 +30,28 @@ export type { RebuildOptions, Rebuilt }
  * ```
  */
 export const settled: Effect.Effect<void, never, Engine> = Effect.flatMap(Engine, (engine) => {
-  const { context, partitions } = internals(engine)
-  const names = context.reactors.map(({ name }) => name)
-  return Effect.forEach(partitions.values(), (partition) => caughtUp(partition, names), { discard: true })
+  const { partitions } = internals(engine)
+  return Effect.forEach(partitions.values(), awaitReactors, { discard: true })
 })
 
-const caughtUp = (partition: Partition, names: ReadonlyArray<string>): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const { sequence } = partition.core.head
-    const isDone = () =>
-      partition.isClosing ||
-      (partition.sentBack.size === 0 && names.every((name) => partition.feed.readBy(name) >= sequence))
-    return Effect.callback<void>((resume) => {
-      if (isDone()) return resume(Effect.void)
-      const calm = partition.hurry()
-      const stop = partition.onReaction(() => {
-        if (!isDone()) return
-        end()
-        resume(Effect.void)
-      })
-      const end = () => {
-        stop()
-        calm()
-      }
-      return Effect.sync(end)
-    })
+/**
+ * Waits until every reactor has processed what is stored now of one organization's partition, to read your own writes
+ * of it. Answers false, without a wait, where another process serves the partition.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Reactors } from "sluice"
+ *
+ * // A row that a reactor writes, after the act that causes it.
+ * export const after = <A, E, R>(organization: string, act: Effect.Effect<A, E, R>) =>
+ *   Effect.tap(act, () => Reactors.settledFor(organization))
+ * ```
+ */
+export const settledFor = (organization: string): Effect.Effect<boolean, never, Engine> =>
+  Effect.flatMap(Engine, (engine) => {
+    const partition = internals(engine).partitions.get(engine.partitionOf(organization))
+    return partition === undefined ? Effect.succeed(false) : Effect.as(awaitReactors(partition), true)
   })
 
 /**

@@ -1,12 +1,13 @@
 /**
  * Handles requests to the event log. It answers with the stored texts, so that an event has the same bytes here and in
- * every delivery. Needs `EventLog`, `EventStreams` and `Authentication`.
+ * every delivery. Needs `EventLog`, `EventStreams`, `Engine` and `Authentication`.
  */
 
 import { Clock, Effect, Result, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
+import { Engine } from "../engine/Engine.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { databaseFailed } from "../http/databaseFailure.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
@@ -21,6 +22,7 @@ import {
 import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { givenKey } from "../platform/layerAccess.ts"
+import { awaitRecent } from "./awaitRecent.ts"
 import { catalogue } from "./catalogue.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventOrigins } from "./EventOrigins.ts"
@@ -104,6 +106,18 @@ const describing = (log: EventLog["Service"], origins: EventOrigins["Service"]) 
     }).pipe(Effect.catchTag("SqlError", unavailable))
 })
 
+/** Reads one event, also one whose row is not written yet. */
+const reading =
+  (log: EventLog["Service"], engine: Engine["Service"]) =>
+  ({ params: { id } }: { readonly params: { readonly id: string } }) =>
+    Effect.gen(function* () {
+      const reader = yield* CurrentPrincipal
+      let body = yield* log.get(reader, id)
+      if (body === undefined && (yield* awaitRecent(reader.organizationId, id))) body = yield* log.get(reader, id)
+      if (body === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(id)}.`)
+      return json(body)
+    }).pipe(Effect.provideService(Engine, engine), Effect.catchTag("SqlError", unavailable))
+
 export const layerEvents = HttpApiBuilder.group(
   baseApi.add(EventsApi),
   "events",
@@ -112,6 +126,7 @@ export const layerEvents = HttpApiBuilder.group(
     const streams = yield* EventStreams
     const authentication = yield* Authentication
     const origins = yield* EventOrigins
+    const engine = yield* Engine
 
     return handlers.handleAll({
       list: ({ query }) =>
@@ -138,12 +153,7 @@ export const layerEvents = HttpApiBuilder.group(
 
       ...describing(log, origins),
 
-      get: ({ params }) =>
-        Effect.gen(function* () {
-          const body = yield* log.get(yield* CurrentPrincipal, params.id)
-          if (body === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
-          return json(body)
-        }).pipe(Effect.catchTag("SqlError", unavailable)),
+      get: reading(log, engine),
 
       stream: ({ headers, query }) =>
         Effect.gen(function* () {
@@ -188,4 +198,4 @@ export const layerEvents = HttpApiBuilder.group(
         }).pipe(Effect.catchTags({ SqlError: unavailable, TooManyStreams: tooMany }))
     })
   })
-).pipe(builtWith(EventLog, EventOrigins, EventStreams, Authentication, EventsAccess))
+).pipe(builtWith(EventLog, EventOrigins, EventStreams, Engine, Authentication, EventsAccess))

@@ -105,7 +105,7 @@ export const webhooks: ReadonlyArray<Variant> = [
     find: "Math.ceil((capacity - used - own) / 2)",
     replace: "capacity - used",
     sentence: "the endpoints of one organization hold every place, and those of another wait for them",
-    finders: ["dispatcher/shares.unit", "DispatchQueue.unit"]
+    finders: ["common/Shares.unit", "DispatchQueue.unit"]
   },
   {
     name: "webhooks: what hangs keeps its place",

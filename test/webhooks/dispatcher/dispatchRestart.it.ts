@@ -136,39 +136,41 @@ describe("a process", () => {
     })
   )
 
-  it.live("[platform 7.6] whose database commits nothing goes on attempting, and writes afterwards what came of it", () =>
-    Effect.gen(function* () {
-      const receiver = yield* startReceiver
-      const deployment = yield* deploy
-      const operator = yield* connection(deployment)
-      const running = yield* startProcess(deployment)
-      const organization = running.organization("org_1")
-      receiver.answer("/hook", answering(200))
-      yield* organization.create("we_1", receiver.url("/hook"))
-      yield* organization.emit()
-      yield* organization.settled("we_1")
-      const locked = yield* Deferred.make<void>()
-      const unlock = yield* Deferred.make<void>()
-      const lock = yield* Effect.forkScoped(
-        operator.withTransaction(
-          Effect.gen(function* () {
-            yield* operator`select 1 from engine_cursors for update`
-            yield* Deferred.succeed(locked, undefined)
-            yield* Deferred.await(unlock)
-          })
+  it.live(
+    "[platform 7.6] whose database commits nothing goes on attempting, and writes afterwards what came of it",
+    () =>
+      Effect.gen(function* () {
+        const receiver = yield* startReceiver
+        const deployment = yield* deploy
+        const operator = yield* connection(deployment)
+        const running = yield* startProcess(deployment)
+        const organization = running.organization("org_1")
+        receiver.answer("/hook", answering(200))
+        yield* organization.create("we_1", receiver.url("/hook"))
+        yield* organization.emit()
+        yield* organization.settled("we_1")
+        const locked = yield* Deferred.make<void>()
+        const unlock = yield* Deferred.make<void>()
+        const lock = yield* Effect.forkScoped(
+          operator.withTransaction(
+            Effect.gen(function* () {
+              yield* operator`select 1 from engine_cursors for update`
+              yield* Deferred.succeed(locked, undefined)
+              yield* Deferred.await(unlock)
+            })
+          )
         )
-      )
-      yield* Deferred.await(locked)
-      yield* organization.emit(30)
-      yield* until(Effect.sync(() => receiver.of("/hook").length === 31))
-      assert.lengthOf(yield* Effect.orDie(operator`select 1 from webhook_deliveries`), 1)
-      yield* Deferred.succeed(unlock, undefined)
-      yield* Fiber.join(lock)
-      const deliveries = yield* organization.settled("we_1", 31)
-      assert.isTrue(deliveries.every(({ attempts, status }) => status === "succeeded" && attempts === 1))
-      assert.lengthOf(receiver.of("/hook"), 31)
-      assert.lengthOf(yield* Effect.orDie(operator`select 1 from webhook_jobs`), 0)
-    })
+        yield* Deferred.await(locked)
+        yield* organization.emit(30)
+        yield* until(Effect.sync(() => receiver.of("/hook").length === 31))
+        assert.lengthOf(yield* Effect.orDie(operator`select 1 from webhook_deliveries`), 1)
+        yield* Deferred.succeed(unlock, undefined)
+        yield* Fiber.join(lock)
+        const deliveries = yield* organization.settled("we_1", 31)
+        assert.isTrue(deliveries.every(({ attempts, status }) => status === "succeeded" && attempts === 1))
+        assert.lengthOf(receiver.of("/hook"), 31)
+        assert.lengthOf(yield* Effect.orDie(operator`select 1 from webhook_jobs`), 0)
+      })
   )
 
   it.live("takes a backlog in piece by piece", () =>

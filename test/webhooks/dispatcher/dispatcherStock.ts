@@ -1,6 +1,7 @@
 /** A dispatcher over a store in memory with endpoints and deliveries in it, of which no reactor tells: it has to find them. */
-import { unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
+
 import { Effect, type Scope } from "effect"
+import { unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
 import { encodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryStore } from "../../../src/webhooks/delivery/ports.ts"
 import { DeliveriesMemory, make } from "../../../src/webhooks/embedded/DeliveryStoreMemory.ts"

@@ -1,8 +1,9 @@
 /** The dispatcher over ports of a test's own: a store, a receiver, an actor and secrets that do what the test says. Time is the test's. */
-import { DeliveryTasks } from "../../../src/webhooks/delivery/DeliveryTasks.ts"
+
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { AskError } from "../../../src/engine/errors.ts"
+import { DeliveryTasks } from "../../../src/webhooks/delivery/DeliveryTasks.ts"
 import { DispatchFeed, type DispatchListener } from "../../../src/webhooks/delivery/DispatchFeed.ts"
 import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import {

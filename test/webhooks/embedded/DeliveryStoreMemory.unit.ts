@@ -1,7 +1,8 @@
 /** The store in memory keeps the contract of all stores, and its own bounds. */
-import { unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
+
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
 import { encodePayload } from "../../../src/webhooks/delivery/model.ts"
 import { DeliveriesMemory, make } from "../../../src/webhooks/embedded/DeliveryStoreMemory.ts"
 import { deliveryStoreContract } from "../delivery/contracts/deliveryStore.ts"

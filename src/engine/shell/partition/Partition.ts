@@ -308,8 +308,7 @@ export class Partition {
     if (hasReactors) {
       const frame = { ...head, bytes, records }
       // Before a reactor can take the frame.
-      const { monotonic } = this.now()
-      for (const tasks of this.currentTasks.values()) tasks.followed(frame, monotonic)
+      for (const tasks of this.currentTasks.values()) if (!tasks.isEmpty) tasks.followed(frame, this.now().monotonic)
       this.currentFeed.push(frame)
     }
     if (this.followers.isEmpty) return

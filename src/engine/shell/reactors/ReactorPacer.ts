@@ -46,6 +46,7 @@ export class ReactorPacer {
 
   /** How many of the frames behind `after` may be written now: those whose tasks have ended, and those that are old. */
   ready(after: number, frames: ReadonlyArray<CommittedFrame>): ReadonlyArray<CommittedFrame> {
+    if (this.tasks.isAtRest) return frames
     const through = this.tasks.readyThrough(after, this.ageMillis, this.partition.now().monotonic)
     if (through === Number.POSITIVE_INFINITY) return frames
     return frames.filter(({ sequence }) => sequence <= through)
@@ -53,7 +54,8 @@ export class ReactorPacer {
 
   /** Waits until all tasks have ended, or the oldest frame is old enough. */
   private settle(after: number): Effect.Effect<void> {
-    const { atRest } = this.tasks
+    const { atRest, isAtRest } = this.tasks
+    if (isAtRest) return Effect.void
     const millis = this.tasks.waitMillis(after, this.ageMillis, this.partition.now().monotonic)
     if (millis <= 0) return Effect.void
     atRest.clear()

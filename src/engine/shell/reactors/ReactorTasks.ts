@@ -33,16 +33,25 @@ export class ReactorTasks {
     this.parts = sources.map((source) => source.open({ ...life, rested }))
   }
 
+  /** Whether no part has tasks, so that nothing needs to be followed. */
+  get isEmpty(): boolean {
+    return this.parts.length === 0
+  }
+
+  /** Whether no task waits or runs. */
+  get isAtRest(): boolean {
+    return this.parts.every((part) => part.isAtRest())
+  }
+
   /** Gives the parts a frame that is acknowledged. */
   followed(frame: CommittedFrame, monotonic: number): void {
-    if (this.parts.length === 0) return
     this.frames.push({ sequence: frame.sequence, at: monotonic })
     for (const part of this.parts) part.followed(frame)
   }
 
   /** Milliseconds until a frame behind `after` must be written whatever its tasks do; 0 when all may be written now. */
   waitMillis(after: number, ageMillis: number, monotonic: number): number {
-    if (this.parts.every((part) => part.isAtRest())) return 0
+    if (this.isAtRest) return 0
     const oldest = this.frames.find(({ sequence }) => sequence > after && !this.isSettled(sequence))
     return oldest === undefined ? 0 : Math.max(0, oldest.at + ageMillis - monotonic)
   }
@@ -52,7 +61,7 @@ export class ReactorTasks {
    * it may become. Half, so that one old frame does not make a transaction of its own.
    */
   readyThrough(after: number, ageMillis: number, monotonic: number): number {
-    if (this.parts.every((part) => part.isAtRest())) return Number.POSITIVE_INFINITY
+    if (this.isAtRest) return Number.POSITIVE_INFINITY
     for (const { at, sequence } of this.frames) {
       if (sequence <= after || at + ageMillis / 2 <= monotonic || this.isSettled(sequence)) continue
       return sequence - 1
@@ -67,7 +76,7 @@ export class ReactorTasks {
 
   /** Notes that the store has all frames up to this one. */
   recorded(sequence: number): void {
-    if (this.parts.length === 0) return
+    if (this.isEmpty) return
     const first = this.frames.findIndex((frame) => frame.sequence > sequence)
     this.frames = first < 0 ? [] : first === 0 ? this.frames : this.frames.slice(first)
     for (const part of this.parts) part.recorded(sequence)
