@@ -11,6 +11,7 @@ import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
 import { stores } from "./stores.ts"
+import { tasks } from "./tasks.ts"
 import { webhooks } from "./webhooks.ts"
 
 export const variants: ReadonlyArray<Variant> = [
@@ -19,6 +20,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...engineNodes,
   ...engineCore,
   ...stores,
+  ...tasks,
   ...webhooks,
   ...send,
   ...sendActors,
