@@ -21,10 +21,10 @@ export const tasks: ReadonlyArray<Variant> = [
     finders: register
   },
   {
-    name: "tasks: a frame that is being written gets tasks",
-    find: "if (this.isClosed || sequence <= this.writtenThrough) return undefined",
+    name: "tasks: a recorded frame gets tasks",
+    find: "if (this.isClosed || sequence <= this.recordedThrough) return undefined",
     replace: "if (this.isClosed) return undefined",
-    sentence: "a delivery is attempted although a transaction has just written it as a job",
+    sentence: "a delivery is attempted although its row is written as a job",
     finders: ["tasks/TaskRegister.unit"]
   },
   {
@@ -95,13 +95,6 @@ export const tasks: ReadonlyArray<Variant> = [
     find: "partition.isHurried ||",
     replace: "",
     sentence: "a receiver that asks for the event it has just got is answered 404",
-    finders: reactor
-  },
-  {
-    name: "tasks: a reactor does not say what it writes",
-    find: "this.tasks.writing(batch.to.sequence)",
-    replace: "",
-    sentence: "a delivery is attempted although a transaction has just written it as a job",
     finders: reactor
   },
   {

@@ -88,7 +88,6 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
 
   readonly isSettled = (sequence: number): boolean => this.register.isSettled(sequence)
   readonly isAtRest = (): boolean => this.register.isAtRest
-  readonly writing = (sequence: number): void => this.register.writing(sequence)
   readonly recorded = (sequence: number): void => this.register.recorded(sequence)
 
   readonly exclude = (organization: string | undefined): void => {

@@ -65,8 +65,8 @@ export class TaskRegister<Payload, Outcome> {
   private readonly rested: () => void
   /** Tasks that wait or run, over all frames. */
   private open = 0
-  /** Frames up to here are recorded or being written, so they get no further tasks. */
-  private writtenThrough = 0
+  /** Frames up to here are recorded, so they get no further tasks. */
+  private recordedThrough = 0
   private isClosed = false
 
   /**
@@ -84,8 +84,8 @@ export class TaskRegister<Payload, Outcome> {
   }
 
   /**
-   * Adds a task of a frame. Undefined where there is no room, the frame is being written, or the life is over: the
-   * reactor then writes a job. `characters` bounds the memory of its payload.
+   * Adds a task of a frame, before a transaction writes it. Undefined where there is no room, the frame is recorded, or
+   * the life is over: the reactor then writes a job. `characters` bounds the memory of its payload.
    */
   add(
     place: Pick<Task<Payload, Outcome>, "organization" | "sequence" | "index" | "key">,
@@ -93,7 +93,7 @@ export class TaskRegister<Payload, Outcome> {
     characters: number
   ): Task<Payload, Outcome> | undefined {
     const { index, key, organization, sequence } = place
-    if (this.isClosed || sequence <= this.writtenThrough) return undefined
+    if (this.isClosed || sequence <= this.recordedThrough) return undefined
     if (!this.bounds.take(organization, characters)) return undefined
     const frame = this.frames.get(sequence) ?? { sequence, byKey: new Map(), open: 0 }
     this.frames.set(sequence, frame)
@@ -147,11 +147,6 @@ export class TaskRegister<Payload, Outcome> {
     return (task as Entry<Payload, Outcome>).isQueued
   }
 
-  /** Notes that frames up to this one are being written. What they have no task for by now gets a job. */
-  writing(sequence: number): void {
-    this.writtenThrough = Math.max(this.writtenThrough, sequence)
-  }
-
   /** What the transaction writes of a task; undefined where there is none. One that waits is left to the queue. */
   write(sequence: number, index: number, key: string): WrittenTask<Payload, Outcome> | undefined {
     const entry = this.frames.get(sequence)?.byKey.get(keyOf(index, key))
@@ -180,7 +175,7 @@ export class TaskRegister<Payload, Outcome> {
 
   /** Notes that the store has all frames up to this one. */
   recorded(sequence: number): void {
-    this.writing(sequence)
+    this.recordedThrough = Math.max(this.recordedThrough, sequence)
     for (const frame of this.frames.values()) {
       if (frame.sequence > sequence) continue
       this.frames.delete(frame.sequence)

@@ -22,8 +22,6 @@ export interface LifeOfTasks {
   readonly isSettled: (sequence: number) => boolean
   /** Whether no task waits or runs. */
   readonly isAtRest: () => boolean
-  /** A transaction begins to write the frames up to this one. */
-  readonly writing: (sequence: number) => void
   /** The store has all frames up to this one. */
   readonly recorded: (sequence: number) => void
   /** An organization has parked records: it gets no tasks until `allow`. Undefined excludes all organizations. */

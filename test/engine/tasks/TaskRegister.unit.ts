@@ -64,9 +64,9 @@ describe("[architecture 11] the register of tasks", () => {
     expect(late).toEqual([])
   })
 
-  it("given a frame that is being written, then it gets no further tasks", () => {
+  it("given a frame that is recorded, then it gets no further tasks", () => {
     const { add, register } = make()
-    register.writing(2)
+    register.recorded(2)
     expect([add(1), add(2)]).toEqual([undefined, undefined])
     expect(add(3)).toBeDefined()
   })
@@ -180,7 +180,6 @@ class World {
 
   private write(through: number): void {
     const { register } = this.made
-    register.writing(through)
     const drafted = new Map<string, string>()
     for (const { task } of this.tasks) {
       if (task.sequence <= this.recorded || task.sequence > through) continue

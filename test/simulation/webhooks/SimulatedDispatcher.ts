@@ -49,6 +49,8 @@ export class SimulatedDispatcher {
   private readonly scope = Scope.makeUnsafe()
   private readonly services: Context.Context<Scope.Scope>
   private tasks!: ReactorTasks
+  /** Organizations whose state the life has taken in. */
+  private readonly known = new Set<string>()
   /** Acknowledged frames that the store does not have. */
   private frames: Array<CommittedFrame> = []
   /** Records of the log that this process has seen acknowledged, or found at its start. */
@@ -76,7 +78,7 @@ export class SimulatedDispatcher {
         sender: { send: (request) => simulation.network.send(this.process, request) },
         actors: this.actors(),
         secrets: this.secrets(),
-        feed: this.watchedFeed()
+        feed: this.markingFeed()
       }),
       {
         ...defaultSettings,
@@ -117,10 +119,19 @@ export class SimulatedDispatcher {
       let end = this.acknowledged + 1
       while (end < log.length && log[end]!.sequence === first!.sequence) end++
       this.frames.push(frameOf(log.slice(this.acknowledged, end)))
+      this.show(this.frames.at(-1)!)
       this.acknowledged = end
       this.tasks.followed(this.frames.at(-1)!, this.simulation.world.now)
     }
     this.follow()
+  }
+
+  /** Notes the states that a frame has shown of endpoints whose organization this process knows. */
+  private show({ records }: CommittedFrame): void {
+    const { endpoints, shownAt, world } = this.simulation
+    for (const record of records)
+      if (record._tag === "Fact" && this.known.has(record.organization))
+        shownAt.set(record.key, { endpoint: endpoints.get(record.key) ?? null, at: world.now })
   }
 
   /** Makes the reactor look at the log soon. */
@@ -174,7 +185,6 @@ export class SimulatedDispatcher {
     }
     const records = this.batch()
     const to = records.at(-1)!.sequence
-    this.tasks.writing(to)
     const folded = [...simulation.data.endpoints.values()].filter(({ endpoint }) => endpoint !== null)
     const listener = fault === "no room" ? undefined : this.feed.listener()
     const outcomes: Array<DeliveryOutcome> = []
@@ -233,20 +243,24 @@ export class SimulatedDispatcher {
   private committed(batch: MatchedBatch, to: number): void {
     const { endpoints, queued, retries, taken } = batch
     this.feed.listener()?.committed({ taken: taken.map(marked), queued, retries, endpoints })
-    for (const organization of this.simulation.organizations)
+    for (const organization of this.simulation.organizations) {
+      if (this.framesAfter(to) !== undefined) this.known.add(organization)
       this.feed.tasks.seed(0, organization, batch.endpointsOf(organization), to)
+    }
+  }
+
+  /** The acknowledged frames behind one; undefined where some are from before the start of the process. */
+  private framesAfter(after: number): ReadonlyArray<CommittedFrame> | undefined {
+    const next = this.simulation.log.slice(0, this.acknowledged).find(({ sequence }) => sequence > after)
+    const frames = this.frames.filter(({ sequence }) => sequence > after)
+    return frames[0]?.sequence === next?.sequence ? frames : undefined
   }
 
   /** Begins a life of the partition, which ends the one before. */
   private live(): void {
     this.tasks?.close()
-    const framesAfter = (after: number) => {
-      const { log } = this.simulation
-      const next = log.slice(0, this.acknowledged).find(({ sequence }) => sequence > after)
-      const frames = this.frames.filter(({ sequence }) => sequence > after)
-      // Frames from before the start of the process are not in its memory.
-      return frames[0]?.sequence === next?.sequence ? frames : undefined
-    }
+    this.known.clear()
+    const framesAfter = (after: number) => this.framesAfter(after)
     this.tasks = new ReactorTasks([this.feed.tasks], { partition: 0, framesAfter })
   }
 
@@ -294,22 +308,17 @@ export class SimulatedDispatcher {
     this.wake(endpointId)
   }
 
-  /** The feed, with a listener that is watched: it marks bodies, and notes which states frames have shown. */
-  private watchedFeed(): DispatchFeed["Service"] {
-    const { feed, simulation } = this
-    const watched = (listener: DispatchListener): DispatchListener => ({
+  /** The feed, with a listener that marks bodies. */
+  private markingFeed(): DispatchFeed["Service"] {
+    const { feed } = this
+    const marking = (listener: DispatchListener): DispatchListener => ({
       ...listener,
-      followed: (endpoints) => {
-        for (const { endpoint, endpointId } of endpoints)
-          simulation.shownAt.set(endpointId, { endpoint, at: simulation.world.now })
-        listener.followed(endpoints)
-      },
       offer: (deliveries) => {
         for (const delivery of deliveries) Object.assign(delivery, marked(delivery))
         listener.offer(deliveries)
       }
     })
-    return { ...feed, attach: (listener) => feed.attach(watched(listener)) }
+    return { ...feed, attach: (listener) => feed.attach(marking(listener)) }
   }
 
   /** Asks the store, with a delay each way. The store goes on even if the process is gone. */

@@ -97,7 +97,6 @@ class World {
     const batch = new MatchedBatch([...this.endpoints.values()], undefined, now, (place, endpointId) =>
       this.tasks.written(place, endpointId)
     )
-    this.life.writing(this.frames.length)
     for (const record of records as ReadonlyArray<FactRecord | EventRecord>) {
       if (record._tag === "Fact") batch.fold(record)
       else batch.event(record)
@@ -193,6 +192,19 @@ describe("[platform 6.4] deliveries of acknowledged frames", () => {
     expect(batch.jobs).toMatchObject([{ lane: jobLanes.first, leasedUntil: now }])
     expect(batch.taken).toEqual([])
     expect([world.offered[0]!.leasedUntil, world.offered[0]!.task!.isQueued]).toEqual([now, true])
+  })
+
+  it("given a paused endpoint, then it is offered nothing until it goes on", () => {
+    const world = new World()
+    world.append(0, factOf("create"))
+    world.react()
+    world.append(0, factOf("pause"))
+    world.append(0, "event")
+    expect(world.offered).toEqual([])
+    expect(world.react().skipped).toMatchObject([{ endpoint_id: "we_0", reason: "paused" }])
+    world.append(0, factOf("unpause"))
+    world.append(0, "event")
+    expect(world.offered).toHaveLength(1)
   })
 
   it("given a deleted endpoint, then the head shows none, whatever the store has", () => {

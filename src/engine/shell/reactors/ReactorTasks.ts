@@ -69,11 +69,6 @@ export class ReactorTasks {
     return Number.POSITIVE_INFINITY
   }
 
-  /** Notes that a transaction begins to write the frames up to this one. */
-  writing(sequence: number): void {
-    for (const part of this.parts) part.writing(sequence)
-  }
-
   /** Notes that the store has all frames up to this one. */
   recorded(sequence: number): void {
     if (this.isEmpty) return

@@ -176,7 +176,6 @@ class Follower {
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
     const begunAt = partition.now().monotonic
-    this.tasks.writing(batch.to.sequence)
     const exit = yield* Effect.exit(this.traced(batch, transaction))
     this.pacing.spent(begunAt)
     if (Exit.isSuccess(exit)) {

@@ -31,6 +31,8 @@ export const silenceKept: Checker = {
         const isAsked = simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked
         if (isSilent && liveStatus !== "active" && !isAsked && at - shown.at > graceMillis)
           violate(`${endpointId} was shown as silent ${(at - shown.at).toFixed(0)} ms ago and was sent ${deliveryId}`)
+        // The row may still say that it is disabled.
+        if (isAsked && shown?.endpoint && statusOf(shown.endpoint) === "paused") return
         // Otherwise the dispatcher cannot know what the reactor has not told yet.
         if (status === "active" || liveStatus === "active") return
         if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
