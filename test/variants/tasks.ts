@@ -196,6 +196,13 @@ export const tasks: ReadonlyArray<Variant> = [
     finders: ["dispatcher/offered.unit"]
   },
   {
+    name: "tasks: what another life has is begun",
+    find: "dispatching.held.get(delivery.id)?.delivery === delivery && delivery.task?.isAbandoned !== true",
+    replace: "dispatching.held.get(delivery.id)?.delivery === delivery",
+    sentence: "a delivery that waits as its partition moves is attempted by the old owner and by the new one",
+    finders: simulator
+  },
+  {
     name: "tasks: leases are kept of what has none",
     find: "leasedUntil < now + leaseMillis / 2 && task?.isQueued !== false",
     replace: "leasedUntil < now + leaseMillis / 2 || task?.isQueued === false",

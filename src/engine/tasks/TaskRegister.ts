@@ -45,6 +45,8 @@ interface Entry<Payload, Outcome> extends Task<Payload, Outcome> {
   written: "ended" | "running" | undefined
   /** Whether its outcome belongs into the queue, because its frame is recorded or its life is over. */
   isQueued: boolean
+  /** Whether its life has ended before its frame was recorded: the next life finds it in the log. */
+  isAbandoned: boolean
   readonly frame: FrameTasks<Payload, Outcome>
   readonly characters: number
 }
@@ -107,6 +109,7 @@ export class TaskRegister<Payload, Outcome> {
       outcome: undefined,
       written: undefined,
       isQueued: false,
+      isAbandoned: false,
       frame,
       characters
     }
@@ -145,6 +148,11 @@ export class TaskRegister<Payload, Outcome> {
   /** Whether the outcome of a task that runs belongs into the queue. */
   isQueued(task: Task<Payload, Outcome>): boolean {
     return (task as Entry<Payload, Outcome>).isQueued
+  }
+
+  /** Whether a task must not be begun any more, because the next life of its partition has it. */
+  isAbandoned(task: Task<Payload, Outcome>): boolean {
+    return (task as Entry<Payload, Outcome>).isAbandoned
   }
 
   /** What the transaction writes of a task; undefined where there is none. One that waits is left to the queue. */
@@ -191,7 +199,11 @@ export class TaskRegister<Payload, Outcome> {
   /** Ends the life. What runs goes on, and its outcome counts where the queue has a job for it. */
   close(): void {
     this.isClosed = true
-    for (const frame of this.frames.values()) for (const entry of frame.byKey.values()) this.release(entry)
+    for (const frame of this.frames.values())
+      for (const entry of frame.byKey.values()) {
+        entry.isAbandoned = true
+        this.release(entry)
+      }
     this.frames.clear()
   }
 

@@ -99,6 +99,10 @@ class RegisteredDelivery implements DeliveryTask {
   get isQueued(): boolean {
     return this.register.isQueued(this.task)
   }
+
+  get isAbandoned(): boolean {
+    return this.register.isAbandoned(this.task)
+  }
 }
 
 export class DeliveryTasks implements TaskSource {

@@ -48,6 +48,8 @@ export interface DeliveryTask {
   readonly end: (outcome: DeliveryOutcome) => boolean
   /** Whether the store has a job of it. */
   readonly isQueued: boolean
+  /** Whether the next owner of its partition has it, so that no attempt may begin here. */
+  readonly isAbandoned: boolean
 }
 
 /** A request for deliveries of a lane of an endpoint. See {@link DeliveryStoreMemory.make}. */

@@ -331,6 +331,8 @@ export class DispatcherState {
       // Its lease had ended and this process took it again: the running attempt has that number now.
       known.attempt = delivery.attempt
       known.leasedUntil = delivery.leasedUntil
+      // It comes from the store now, whatever life of the partition has offered it.
+      if (known.task?.isAbandoned === true) delete known.task
       return
     }
     const worker = this.worker(delivery.partition, delivery.endpointId)

@@ -221,9 +221,9 @@ export const attemptDelivery = (parts: AttemptContext, slot: DeliverySlot): Effe
     const { item: delivery, queue: worker } = slot
     const endpoint = worker.folded?.endpoint
     const begunAt = dispatching.now
-    const isHeld = dispatching.held.get(delivery.id)?.delivery === delivery
+    const isHeld = dispatching.held.get(delivery.id)?.delivery === delivery && delivery.task?.isAbandoned !== true
     if (!isHeld || endpoint === undefined || endpoint === null) {
-      // The endpoint is deleted, and its deliveries in the store are cancelled.
+      // The endpoint is deleted, and its deliveries in the store are cancelled. Or another life of the partition has it.
       dispatching.cancelHeld(delivery)
       return leave(parts, slot)
     }

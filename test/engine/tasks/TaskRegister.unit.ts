@@ -83,7 +83,9 @@ describe("[architecture 11] the register of tasks", () => {
     const { add, bounds, register, rests } = make()
     const [runs, waits] = [add(1, 0), add(1, 1)]
     register.run(runs)
+    expect(register.isAbandoned(runs)).toBe(false)
     register.close()
+    expect([register.isAbandoned(runs), register.isAbandoned(waits)]).toEqual([true, true])
     expect([register.run(waits), register.end(runs, "sent"), bounds.used, rests()]).toEqual([false, false, 0, 1])
     expect(add(2)).toBeUndefined()
   })

@@ -17,6 +17,7 @@ class Task {
   status: "waiting" | "running" | "left" | "ended" = "waiting"
   outcome: DeliveryOutcome["result"] | undefined
   isQueued = false
+  isAbandoned = false
 
   run(): boolean {
     if (this.status !== "waiting") return false
