@@ -78,15 +78,15 @@ export const tasks: ReadonlyArray<Variant> = [
   },
   {
     name: "tasks: nothing is waited for",
-    find: "return oldest === undefined ? 0 : Math.max(0, oldest.at + ageMillis - monotonic)",
-    replace: "return oldest === undefined || ageMillis > monotonic ? 0 : 0",
+    find: "return Math.max(0, at + this.ageMillis - this.monotonic())",
+    replace: "return Math.min(0, at)",
     sentence: "each delivery is written as a job before its attempt ends, and updated after it",
     finders: reactor
   },
   {
     name: "tasks: a hanging task is waited for",
-    find: "return oldest === undefined ? 0 : Math.max(0, oldest.at + ageMillis - monotonic)",
-    replace: "return oldest === undefined ? 0 : 60_000 + 0 * ageMillis * monotonic",
+    find: "return Math.max(0, at + this.ageMillis - this.monotonic())",
+    replace: "return Math.max(60_000, at - this.ageMillis)",
     sentence: "one endpoint that does not answer holds up the event log of its partition",
     finders: reactor
   },

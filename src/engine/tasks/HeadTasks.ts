@@ -49,7 +49,7 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
   constructor(life: TaskLife, definition: TaskDefinition<State, Payload, Outcome>, bounds: TaskBounds) {
     this.life = life
     this.definition = definition
-    this.register = new TaskRegister<Payload, Outcome>(bounds, definition.late, life.rested)
+    this.register = new TaskRegister<Payload, Outcome>(bounds, definition.late, life.settled)
   }
 
   readonly followed = (frame: CommittedFrame): void => {
@@ -87,7 +87,7 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
   }
 
   readonly isSettled = (sequence: number): boolean => this.register.isSettled(sequence)
-  readonly isAtRest = (): boolean => this.register.isAtRest
+  readonly open = (): number => this.register.open
   readonly recorded = (sequence: number): void => this.register.recorded(sequence)
 
   readonly exclude = (organization: string | undefined): void => {

@@ -64,25 +64,24 @@ export class TaskRegister<Payload, Outcome> {
   private readonly frames = new Map<number, FrameTasks<Payload, Outcome>>()
   private readonly bounds: TaskBounds
   private readonly late: (task: Task<Payload, Outcome>, outcome: Outcome) => void
-  private readonly rested: () => void
-  /** Tasks that wait or run, over all frames. */
-  private open = 0
+  private readonly settled: (sequence: number, hasEnded: boolean) => void
+  private openTasks = 0
   /** Frames up to here are recorded, so they get no further tasks. */
   private recordedThrough = 0
   private isClosed = false
 
   /**
    * `late` gets an outcome that came after a transaction had written the task as running; it belongs into the queue.
-   * `rested` is called when no task waits or runs any more.
+   * `settled` is called for each task that has ended or was left.
    */
   constructor(
     bounds: TaskBounds,
     late: (task: Task<Payload, Outcome>, outcome: Outcome) => void,
-    rested: () => void = () => undefined
+    settled: (sequence: number, hasEnded: boolean) => void = () => undefined
   ) {
     this.bounds = bounds
     this.late = late
-    this.rested = rested
+    this.settled = settled
   }
 
   /**
@@ -115,7 +114,7 @@ export class TaskRegister<Payload, Outcome> {
     }
     frame.byKey.set(keyOf(index, key), task)
     frame.open++
-    this.open++
+    this.openTasks++
     return task
   }
 
@@ -176,9 +175,9 @@ export class TaskRegister<Payload, Outcome> {
     return (this.frames.get(sequence)?.open ?? 0) === 0
   }
 
-  /** Whether no task waits or runs. */
-  get isAtRest(): boolean {
-    return this.open === 0
+  /** Tasks that wait or run, over all frames. */
+  get open(): number {
+    return this.openTasks
   }
 
   /** Notes that the store has all frames up to this one. */
@@ -215,9 +214,9 @@ export class TaskRegister<Payload, Outcome> {
     this.bounds.give(entry.organization, entry.characters)
   }
 
-  private settle({ frame }: Entry<Payload, Outcome>): void {
+  private settle({ frame, status }: Entry<Payload, Outcome>): void {
     frame.open--
-    this.open--
-    if (this.open === 0) this.rested()
+    this.openTasks--
+    this.settled(frame.sequence, status === "ended")
   }
 }

@@ -10,8 +10,8 @@ export interface TaskLife {
   readonly partition: number
   /** The acknowledged frames behind this one, in order; undefined while some of them are not in memory. */
   readonly framesAfter: (sequence: number) => ReadonlyArray<CommittedFrame> | undefined
-  /** Call it when no task waits or runs any more. */
-  readonly rested: () => void
+  /** Call it for each task that has ended or was left, with its frame. */
+  readonly settled: (sequence: number, hasEnded: boolean) => void
 }
 
 /** The tasks of a part in one life of a partition. Nothing here may throw or wait. */
@@ -20,8 +20,8 @@ export interface LifeOfTasks {
   readonly followed: (frame: CommittedFrame) => void
   /** Whether all tasks of a frame have ended or were left to the queue. */
   readonly isSettled: (sequence: number) => boolean
-  /** Whether no task waits or runs. */
-  readonly isAtRest: () => boolean
+  /** Tasks that wait or run. */
+  readonly open: () => number
   /** The store has all frames up to this one. */
   readonly recorded: (sequence: number) => void
   /** An organization has parked records: it gets no tasks until `allow`. Undefined excludes all organizations. */

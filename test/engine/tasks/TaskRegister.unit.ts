@@ -13,15 +13,15 @@ const place = (sequence: number, index = 0, key = "a") => ({ organization: "acme
 const make = (tasks?: number) => {
   const late: Array<readonly [string, string]> = []
   const bounds = new TaskBounds(tasks)
-  let rests = 0
+  let settled = 0
   const register = new TaskRegister<string, string>(
     bounds,
     ({ payload }, outcome) => late.push([payload, outcome]),
-    () => rests++
+    () => settled++
   )
   const add = (sequence: number, index = 0, key = "a") =>
     register.add(place(sequence, index, key), `${sequence}/${index}/${key}`, 10)!
-  return { register, bounds, late, add, rests: () => rests }
+  return { register, bounds, late, add, settled: () => settled }
 }
 
 describe("[architecture 11] the register of tasks", () => {
@@ -31,7 +31,7 @@ describe("[architecture 11] the register of tasks", () => {
     expect(register.isSettled(1)).toBe(false)
     expect(register.run(task)).toBe(true)
     expect(register.end(task, "sent")).toBe(true)
-    expect([register.isSettled(1), register.isAtRest]).toEqual([true, true])
+    expect([register.isSettled(1), register.open === 0]).toEqual([true, true])
     expect(register.write(1, 0, "a")).toMatchObject({ _tag: "Ended", outcome: "sent" })
     register.recorded(1)
     expect([late, bounds.used, register.write(1, 0, "a")]).toEqual([[], 0, undefined])
@@ -80,13 +80,13 @@ describe("[architecture 11] the register of tasks", () => {
   })
 
   it("given the end of the life, then what waits is not begun and what runs belongs to the queue", () => {
-    const { add, bounds, register, rests } = make()
+    const { add, bounds, register, settled } = make()
     const [runs, waits] = [add(1, 0), add(1, 1)]
     register.run(runs)
     expect(register.isAbandoned(runs)).toBe(false)
     register.close()
     expect([register.isAbandoned(runs), register.isAbandoned(waits)]).toEqual([true, true])
-    expect([register.run(waits), register.end(runs, "sent"), bounds.used, rests()]).toEqual([false, false, 0, 1])
+    expect([register.run(waits), register.end(runs, "sent"), bounds.used, settled()]).toEqual([false, false, 0, 2])
     expect(add(2)).toBeUndefined()
   })
 

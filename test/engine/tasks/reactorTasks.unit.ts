@@ -8,7 +8,7 @@ import * as EngineModule from "../../../src/engine/Engine.ts"
 import * as Reactor from "../../../src/engine/Reactor.ts"
 import * as Reactors from "../../../src/engine/Reactors.ts"
 import type { FactRecord, LogRecord } from "../../../src/engine/records.ts"
-import { ageAfter, longestAgeMillis, shortestAgeMillis } from "../../../src/engine/shell/reactors/ReactorTasks.ts"
+import { ageFor, longestAgeMillis, shortestAgeMillis } from "../../../src/engine/shell/reactors/ReactorTasks.ts"
 import { HeadTasks } from "../../../src/engine/tasks/HeadTasks.ts"
 import { TaskBounds } from "../../../src/engine/tasks/TaskBounds.ts"
 import type { Task, TaskRegister } from "../../../src/engine/tasks/TaskRegister.ts"
@@ -191,14 +191,9 @@ describe("[architecture 11] a reactor with tasks", () => {
       })
   )
 
-  it("given a transaction's time, then frames wait for twice as long, within bounds", () => {
-    expect([0, 4, 5, 20, 50, 5_000].map(ageAfter)).toEqual([
-      shortestAgeMillis,
-      shortestAgeMillis,
-      10,
-      40,
-      longestAgeMillis,
-      longestAgeMillis
-    ])
+  it("given the time that tasks take, then frames wait for twice as long, and as long as they may where many are open", () => {
+    const few = [0, 4, 5, 20.2, 50, 5_000].map((millis) => ageFor(millis, 3))
+    expect(few).toEqual([shortestAgeMillis, shortestAgeMillis, 10, 41, longestAgeMillis, longestAgeMillis])
+    expect(ageFor(0, 64)).toBe(longestAgeMillis)
   })
 })

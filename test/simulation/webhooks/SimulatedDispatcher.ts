@@ -5,7 +5,7 @@
 import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
 import { OutcomeUnknown, PartitionUnavailable } from "../../../src/engine/errors.ts"
 import type { CommittedFrame, EventRecord, FactRecord } from "../../../src/engine/records.ts"
-import { ageAfter, ReactorTasks } from "../../../src/engine/shell/reactors/ReactorTasks.ts"
+import { ReactorTasks } from "../../../src/engine/shell/reactors/ReactorTasks.ts"
 import { eventRetentionMillis } from "../../../src/events/event.ts"
 import { SimulatedProcess } from "../../../src/simulation/kernel/World.ts"
 import { DispatchFeed, type DispatchListener } from "../../../src/webhooks/delivery/DispatchFeed.ts"
@@ -121,7 +121,7 @@ export class SimulatedDispatcher {
       this.frames.push(frameOf(log.slice(this.acknowledged, end)))
       this.show(this.frames.at(-1)!)
       this.acknowledged = end
-      this.tasks.followed(this.frames.at(-1)!, this.simulation.world.now)
+      this.tasks.followed(this.frames.at(-1)!)
     }
     this.follow()
   }
@@ -144,7 +144,7 @@ export class SimulatedDispatcher {
       simulation.latency() +
       (fault === "late" ? slowMillis : simulation.draw() * simulation.scenario.topology.lagMillis)
     const wait = Effect.suspend(() => {
-      const millis = this.tasks.waitMillis(this.place, this.ageMillis, simulation.world.now)
+      const millis = this.tasks.waitMillis(this.place)
       this.tasks.atRest.clear()
       return millis === 0 ? Effect.void : Effect.raceFirst(Effect.sleep(millis), this.tasks.atRest.wait)
     })
@@ -162,16 +162,12 @@ export class SimulatedDispatcher {
     return cursor === 0 ? 0 : log[cursor - 1]!.sequence
   }
 
-  private get ageMillis(): number {
-    return ageAfter(this.simulation.scenario.topology.lagMillis)
-  }
-
   /** What the reactor gets next. A frame is never split, as in the engine. */
   private batch(): ReadonlyArray<FactRecord | EventRecord> {
-    const { cursor, log, organizations, world } = this.simulation
+    const { cursor, log, organizations } = this.simulation
     let end = Math.min(this.acknowledged, cursor + batchRecords * organizations.length)
     while (end < log.length && log[end]!.sequence === log[end - 1]!.sequence) end++
-    const through = this.tasks.readyThrough(this.place, this.ageMillis, world.now)
+    const through = this.tasks.readyThrough(this.place)
     const ready = log.slice(cursor, end).filter(({ sequence }) => sequence <= through)
     return ready.length === 0 ? log.slice(cursor, end) : ready
   }
@@ -261,7 +257,7 @@ export class SimulatedDispatcher {
     this.tasks?.close()
     this.known.clear()
     const framesAfter = (after: number) => this.framesAfter(after)
-    this.tasks = new ReactorTasks([this.feed.tasks], { partition: 0, framesAfter })
+    this.tasks = new ReactorTasks([this.feed.tasks], { partition: 0, framesAfter }, () => this.simulation.world.now)
   }
 
   /** Sends events again, as `Replays.ts` does. */

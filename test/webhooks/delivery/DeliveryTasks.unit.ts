@@ -74,7 +74,7 @@ class World {
     this.life = this.tasks.open({
       partition: 0,
       framesAfter: (after) => this.frames.filter(({ sequence }) => sequence > after),
-      rested: () => undefined
+      settled: () => undefined
     })
   }
 

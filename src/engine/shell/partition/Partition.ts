@@ -308,7 +308,7 @@ export class Partition {
     if (hasReactors) {
       const frame = { ...head, bytes, records }
       // Before a reactor can take the frame.
-      for (const tasks of this.currentTasks.values()) if (!tasks.isEmpty) tasks.followed(frame, this.now().monotonic)
+      for (const tasks of this.currentTasks.values()) tasks.followed(frame)
       this.currentFeed.push(frame)
     }
     if (this.followers.isEmpty) return
@@ -326,7 +326,8 @@ export class Partition {
     const framesAfter = (sequence: number) =>
       sequence >= this.core.head.sequence ? [] : feed.after(sequence, Number.POSITIVE_INFINITY)
     const life = { partition: this.id, framesAfter }
-    return new Map(reactors.map(({ name }) => [name, new ReactorTasks(taskSources.get(name) ?? [], life)]))
+    const monotonic = () => this.now().monotonic
+    return new Map(reactors.map(({ name }) => [name, new ReactorTasks(taskSources.get(name) ?? [], life, monotonic)]))
   }
 
   private makeFeed(): Feed {

@@ -8,7 +8,7 @@ import { maximumBatchFrames, maximumBatchRecords } from "../../Reactor.ts"
 import { type Budget, fullBudget, type Pace, spend, waitMillis } from "../../reactorPace.ts"
 import type { CommittedFrame } from "../../records.ts"
 import type { Partition } from "../partition/Partition.ts"
-import { ageAfter, type ReactorTasks } from "./ReactorTasks.ts"
+import type { ReactorTasks } from "./ReactorTasks.ts"
 
 /** The part of the feed that may be unread while a reactor waits. */
 const crowdedShare = 0.5
@@ -19,8 +19,6 @@ export class ReactorPacer {
   private readonly name: string
   private readonly tasks: ReactorTasks
   private budget: Budget
-  /** How long frames wait for the end of their tasks. */
-  private ageMillis = ageAfter(0)
 
   constructor(partition: Partition, name: string, pace: Pace) {
     this.partition = partition
@@ -32,9 +30,7 @@ export class ReactorPacer {
 
   /** Notes a transaction that has just ended. */
   spent(begunAt: number): void {
-    const { monotonic } = this.partition.now()
-    this.budget = spend(this.pace, this.budget, begunAt, monotonic)
-    this.ageMillis = ageAfter(monotonic - begunAt)
+    this.budget = spend(this.pace, this.budget, begunAt, this.partition.now().monotonic)
   }
 
   /** Waits until the frames behind `after` may be processed. */
@@ -46,17 +42,15 @@ export class ReactorPacer {
 
   /** How many of the frames behind `after` may be written now: those whose tasks have ended, and those that are old. */
   ready(after: number, frames: ReadonlyArray<CommittedFrame>): ReadonlyArray<CommittedFrame> {
-    if (this.tasks.isAtRest) return frames
-    const through = this.tasks.readyThrough(after, this.ageMillis, this.partition.now().monotonic)
+    const through = this.tasks.readyThrough(after)
     if (through === Number.POSITIVE_INFINITY) return frames
     return frames.filter(({ sequence }) => sequence <= through)
   }
 
   /** Waits until all tasks have ended, or the oldest frame is old enough. */
   private settle(after: number): Effect.Effect<void> {
-    const { atRest, isAtRest } = this.tasks
-    if (isAtRest) return Effect.void
-    const millis = this.tasks.waitMillis(after, this.ageMillis, this.partition.now().monotonic)
+    const { atRest } = this.tasks
+    const millis = this.tasks.waitMillis(after)
     if (millis <= 0) return Effect.void
     atRest.clear()
     return Effect.raceFirst(this.unlessPressing(after, millis), atRest.wait)

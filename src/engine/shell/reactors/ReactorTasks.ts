@@ -7,30 +7,39 @@ import type { CommittedFrame } from "../../records.ts"
 import type { LifeOfTasks, TaskLife, TaskSource } from "../../tasks/TaskSource.ts"
 import { Wakeup } from "../../Wakeup.ts"
 
-/** The age at which a frame is written although its tasks have not ended, milliseconds: twice the last transaction's time, within these. */
+/** The shortest and the longest time for which a frame waits for its tasks, milliseconds. */
 export const shortestAgeMillis = 10
 export const longestAgeMillis = 100
 
-/** The age for a reactor whose last transaction took this long. */
-export const ageAfter = (transactionMillis: number): number =>
-  Math.min(longestAgeMillis, Math.max(shortestAgeMillis, 2 * transactionMillis))
+/** With as many open tasks a partition is busy: fewer and larger transactions are worth the wait. */
+const busyTasks = 64
 
-interface AgedFrame {
-  readonly sequence: number
-  /** When it was acknowledged, on the monotonic clock. */
-  readonly at: number
-}
+/** The part of the newest time in the typical one. */
+const weight = 1 / 16
+
+/**
+ * How old a frame becomes before it is written although its tasks have not ended: twice the time that tasks typically
+ * take, or the longest where many are open. Each that ends before costs one row in place of a row, a job and an update.
+ */
+export const ageFor = (typicalMillis: number, openTasks: number): number =>
+  openTasks >= busyTasks
+    ? longestAgeMillis
+    : Math.min(longestAgeMillis, Math.max(shortestAgeMillis, Math.ceil(2 * typicalMillis)))
 
 export class ReactorTasks {
   /** Notified when no task waits or runs any more. */
   readonly atRest = new Wakeup()
   private readonly parts: ReadonlyArray<LifeOfTasks>
-  /** Frames that are not recorded, oldest first. */
-  private frames: Array<AgedFrame> = []
+  private readonly monotonic: () => number
+  /** Frames that are not recorded, by sequence, oldest first, with the time at which they were acknowledged. */
+  private readonly frames = new Map<number, number>()
+  private typicalMillis = 0
 
-  constructor(sources: ReadonlyArray<TaskSource>, life: Omit<TaskLife, "rested">) {
-    const rested = () => this.atRest.notify()
-    this.parts = sources.map((source) => source.open({ ...life, rested }))
+  /** `monotonic` is a clock that is never set back, in milliseconds. */
+  constructor(sources: ReadonlyArray<TaskSource>, life: Omit<TaskLife, "settled">, monotonic: () => number) {
+    this.monotonic = monotonic
+    const settled = (sequence: number, hasEnded: boolean) => this.settled(sequence, hasEnded)
+    this.parts = sources.map((source) => source.open({ ...life, settled }))
   }
 
   /** Whether no part has tasks, so that nothing needs to be followed. */
@@ -40,40 +49,47 @@ export class ReactorTasks {
 
   /** Whether no task waits or runs. */
   get isAtRest(): boolean {
-    return this.parts.every((part) => part.isAtRest())
+    return this.parts.every((part) => part.open() === 0)
+  }
+
+  private get ageMillis(): number {
+    return ageFor(
+      this.typicalMillis,
+      this.parts.reduce((sum, part) => sum + part.open(), 0)
+    )
   }
 
   /** Gives the parts a frame that is acknowledged. */
-  followed(frame: CommittedFrame, monotonic: number): void {
-    this.frames.push({ sequence: frame.sequence, at: monotonic })
+  followed(frame: CommittedFrame): void {
+    if (this.isEmpty) return
+    this.frames.set(frame.sequence, this.monotonic())
     for (const part of this.parts) part.followed(frame)
   }
 
   /** Milliseconds until a frame behind `after` must be written whatever its tasks do; 0 when all may be written now. */
-  waitMillis(after: number, ageMillis: number, monotonic: number): number {
+  waitMillis(after: number): number {
     if (this.isAtRest) return 0
-    const oldest = this.frames.find(({ sequence }) => sequence > after && !this.isSettled(sequence))
-    return oldest === undefined ? 0 : Math.max(0, oldest.at + ageMillis - monotonic)
+    for (const [sequence, at] of this.frames)
+      if (sequence > after && !this.isSettled(sequence)) return Math.max(0, at + this.ageMillis - this.monotonic())
+    return 0
   }
 
   /**
    * The last frame behind `after` up to which all may be written now: each has settled, or is at least half as old as
    * it may become. Half, so that one old frame does not make a transaction of its own.
    */
-  readyThrough(after: number, ageMillis: number, monotonic: number): number {
+  readyThrough(after: number): number {
     if (this.isAtRest) return Number.POSITIVE_INFINITY
-    for (const { at, sequence } of this.frames) {
-      if (sequence <= after || at + ageMillis / 2 <= monotonic || this.isSettled(sequence)) continue
-      return sequence - 1
-    }
+    const oldEnough = this.monotonic() - this.ageMillis / 2
+    for (const [sequence, at] of this.frames)
+      if (sequence > after && at > oldEnough && !this.isSettled(sequence)) return sequence - 1
     return Number.POSITIVE_INFINITY
   }
 
   /** Notes that the store has all frames up to this one. */
   recorded(sequence: number): void {
     if (this.isEmpty) return
-    const first = this.frames.findIndex((frame) => frame.sequence > sequence)
-    this.frames = first < 0 ? [] : first === 0 ? this.frames : this.frames.slice(first)
+    for (const known of this.frames.keys()) if (known <= sequence) this.frames.delete(known)
     for (const part of this.parts) part.recorded(sequence)
   }
 
@@ -92,5 +108,11 @@ export class ReactorTasks {
 
   private isSettled(sequence: number): boolean {
     return this.parts.every((part) => part.isSettled(sequence))
+  }
+
+  private settled(sequence: number, hasEnded: boolean): void {
+    const at = this.frames.get(sequence)
+    if (hasEnded && at !== undefined) this.typicalMillis += weight * (this.monotonic() - at - this.typicalMillis)
+    if (this.isAtRest) this.atRest.notify()
   }
 }
