@@ -30,7 +30,7 @@ import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
-import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
+import { createDeliveryTables, fillPagesOfDeliveries, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
 import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -63,5 +63,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 27, name: "sessions and links of the console", run: createConsoleTables },
   { number: 28, name: "nodes of a cluster", run: createClusterTables },
   { number: 29, name: "levels of formats", run: createFormatLevels },
-  { number: 30, name: "image of the number directory", run: createDirectoryImage }
+  { number: 30, name: "image of the number directory", run: createDirectoryImage },
+  { number: 31, name: "full pages of deliveries", run: fillPagesOfDeliveries }
 ]

@@ -17,6 +17,12 @@ import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
  */
 const deliveriesFillFactor = 45
 
+/** How full they are once most rows are written with their outcome: an update is for what retries or takes long. */
+const recordedFillFactor = 90
+
+/** Fills the pages of deliveries of coming days. */
+export const fillPagesOfDeliveries = setDayFillFactor(deliveriesTable, recordedFillFactor)
+
 /** Leaves room on the pages of deliveries of coming days. */
 export const leaveRoomForOutcomes = setDayFillFactor(deliveriesTable, deliveriesFillFactor)
 

@@ -38,7 +38,7 @@ export interface TakenDelivery {
   task?: DeliveryTask
 }
 
-/** A delivery's place in the register of its partition's life. */
+/** A delivery's place in the register of its partition's life. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryTask {
   /** Notes that the dispatcher holds the delivery; false where the queue has it. */
   readonly run: () => boolean

@@ -24,7 +24,7 @@ const make = (tasks?: number) => {
   return { register, bounds, late, add, settled: () => settled }
 }
 
-describe("[architecture 11] the register of tasks", () => {
+describe("the register of tasks", () => {
   it("given a task that has ended, then the transaction writes its outcome, and it is forgotten with the frame", () => {
     const { add, bounds, late, register } = make()
     const task = add(1)
@@ -229,7 +229,7 @@ class World {
 }
 
 it.prop(
-  "[architecture 11] every outcome reaches the store once, however transactions and runners fall",
+  "every outcome reaches the store once, however transactions and runners fall",
   [Arbitrary.schema(Schema.Array(Act).check(Schema.isMaxLength(60)))],
   ([acts]) => {
     const world = new World()

@@ -100,7 +100,7 @@ const known = Effect.gen(function* () {
   return { ...mailer, engine }
 })
 
-describe("[architecture 11] a reactor with tasks", () => {
+describe("a reactor with tasks", () => {
   it.effect("given a task that ends soon, then nothing is written before, and its outcome is written once", () =>
     Effect.gen(function* () {
       const { engine, offered, registerOf, written } = yield* known

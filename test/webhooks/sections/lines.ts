@@ -55,6 +55,26 @@ export const linesSection = (whole: () => Whole): void => {
       expect(await alone.text()).toBe(delivered!.body)
     })
 
+    it("[platform 5.4] has each event by the time its receiver asks for it, and says immediately that there is no other", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      const asked: Array<Promise<number>> = []
+      const ask = async (id: string) =>
+        (await fetch(`${whole().url}/v1/events/${id}`, { headers: { "x-api-key": tenant.key } })).status
+      whole().receiver.answer(hook.to, (response, received) => {
+        const answer = ask(eventIn(received).eventId)
+        asked.push(answer)
+        // Answered only when it has read the event, as a receiver that believes nothing else does.
+        void answer.then((status) => response.writeHead(status).end())
+      })
+      await tenant.happens("telco.lookup.completed", 25)
+      await hook.receives(25)
+      expect(new Set(await Promise.all(asked))).toEqual(new Set([200]))
+      const [last] = await tenant.events(25)
+      expect(await ask(`${last!.eventId.slice(0, -4)}ffff`)).toBe(404)
+      expect(await ask("evt_00000000-0000-8000-8000-000000000000")).toBe(404)
+    })
+
     it("[platform 5.4] is read by pattern and interval, the newest event at the top", async () => {
       const tenant = await whole().tenant()
       const types = ["telco.lookup.completed", "send.email.sent", "telco.search.completed"]
