@@ -196,6 +196,20 @@ export const tasks: ReadonlyArray<Variant> = [
     finders: ["dispatcher/offered.unit"]
   },
   {
+    name: "tasks: a lost commit is not looked for",
+    find: "this.durable = yield* this.start()\n    this.position = this.durable\n    this.tasks.resumed()",
+    replace: "this.durable = yield* this.start()\n    this.position = this.durable",
+    sentence: "an endpoint whose pause was committed without an answer is sent further attempts",
+    finders: reactor
+  },
+  {
+    name: "tasks: states without a word are not read",
+    find: "if (worker.partition === partition) this.outdated.add(worker)",
+    replace: "void [worker, partition]",
+    sentence: "an endpoint whose pause was committed without an answer is sent further attempts",
+    finders: simulator
+  },
+  {
     name: "tasks: what another life has is begun",
     find: "dispatching.held.get(delivery.id)?.delivery === delivery && delivery.task?.isAbandoned !== true",
     replace: "dispatching.held.get(delivery.id)?.delivery === delivery",

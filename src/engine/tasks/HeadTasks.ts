@@ -34,6 +34,8 @@ export interface TaskDefinition<State, Payload, Outcome> {
   readonly changed: (before: State, after: State, record: LogRecord) => void
   /** Takes tasks, in the order of the log: the runner begins each now or later, or leaves it. */
   readonly offer: (tasks: ReadonlyArray<Task<Payload, Outcome>>, register: TaskRegister<Payload, Outcome>) => void
+  /** The reactor may have committed states that nobody was told of. */
+  readonly resumed: () => void
   /** Records an outcome in the queue, because a transaction has written its task as running. */
   readonly late: (task: Task<Payload, Outcome>, outcome: Outcome) => void
 }
@@ -103,6 +105,8 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
   readonly allow = (organization: string): void => {
     this.excluded.delete(organization)
   }
+
+  readonly resumed = (): void => this.definition.resumed()
 
   readonly close = (): void => {
     this.known.clear()

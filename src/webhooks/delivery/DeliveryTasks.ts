@@ -138,6 +138,7 @@ export class DeliveryTasks implements TaskSource {
             })
           )
       },
+      resumed: () => this.listener()?.outdated(life.partition),
       late: ({ payload }, outcome) => this.listener()?.late(payload, outcome)
     }
     const head = new HeadTasks(life, definition, this.bounds)

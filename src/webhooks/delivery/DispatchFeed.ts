@@ -38,6 +38,8 @@ export interface DispatchListener {
   readonly followed: (endpoints: ReadonlyArray<FoldedEndpoint>) => void
   /** Takes deliveries of an acknowledged frame: each runs, waits for room, or is left to the queue. Must not throw. */
   readonly offer: (deliveries: ReadonlyArray<TakenDelivery>) => void
+  /** The store may have newer states of this partition's endpoints than anybody has told. Must not throw. */
+  readonly outdated: (partition: number) => void
   /** Records the outcome of a delivery whose job a transaction has written meanwhile. Must not throw. */
   readonly late: (delivery: TakenDelivery, outcome: DeliveryOutcome) => void
   /** Accepts no more deliveries, waits for attempts under way, and returns the others to the queue. */

@@ -78,6 +78,8 @@ export class DispatcherState {
   readonly held = new Map<string, { readonly delivery: TakenDelivery; readonly worker: Worker }>()
   /** Workers that may have deliveries to take from the store, or whose endpoint is not known yet. */
   readonly wanting = new Set<Worker>()
+  /** Workers whose endpoint may have changed in the store without a word. */
+  outdated = new Set<Worker>()
   /** Deleted endpoints whose deliveries must be cancelled. */
   readonly deleted = new Map<string, Worker>()
   /** Taken deliveries that are not to be attempted now and must be given back. */
@@ -160,6 +162,12 @@ export class DispatcherState {
     const isAtFullPace = track === "main" && limit === maximumLimit
     const isFree = isAtFullPace && worker.rateLimit === null && this.heldCharacters.used <= freelyHeldCharacters
     return Math.max(isFree ? freelyHeld - this.heldDeliveries.used : 0, worker.roomIn(jobLanes.first))
+  }
+
+  /** Has the states of a partition's endpoints read again. */
+  outdate(partition: number): void {
+    for (const worker of this.workers.values()) if (worker.partition === partition) this.outdated.add(worker)
+    if (this.outdated.size > 0) this.wakeup.notify()
   }
 
   /** Takes in the state of endpoints from an acknowledged frame. */

@@ -210,6 +210,7 @@ export const make = (
       committed: (committed) => dispatching.committed(committed),
       followed: (endpoints) => dispatching.followed(endpoints),
       offer: (deliveries) => dispatching.offer(deliveries),
+      outdated: (partition) => dispatching.outdate(partition),
       late: (delivery, outcome) => void run(recordLate(parts, outcome, delivery)),
       drain
     })

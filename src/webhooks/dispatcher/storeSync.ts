@@ -216,9 +216,13 @@ const refilling = (parts: StoreSyncContext) => {
       dispatching.fireTimers()
       yield* returning(parts)
       if (dispatching.deleted.size > 0) yield* cancelling(parts)
-      yield* readEndpoints(
-        parts,
-        [...dispatching.wanting].filter(({ folded }) => folded === undefined)
+      const { outdated } = dispatching
+      dispatching.outdated = new Set()
+      const unknown = [...dispatching.wanting].filter(({ folded }) => folded === undefined)
+      yield* Effect.onError(readEndpoints(parts, [...new Set([...unknown, ...outdated])]), () =>
+        Effect.sync(() => {
+          for (const worker of outdated) dispatching.outdated.add(worker)
+        })
       )
       yield* Effect.forEach(
         claimsOf(dispatching),

@@ -30,7 +30,7 @@ const makeMailer = () => {
   const written: Array<string> = []
   const late: Array<string> = []
   const heads: Array<HeadTasks<number, number, string>> = []
-  const control = { failsOn: Number.NaN, isStoreAway: false }
+  const control = { failsOn: Number.NaN, isStoreAway: false, resumed: 0 }
   const open = (life: TaskLife) => {
     const head = new HeadTasks<number, number, string>(
       life,
@@ -47,6 +47,7 @@ const makeMailer = () => {
             offered.push(task)
           }
         },
+        resumed: () => void control.resumed++,
         late: ({ payload }, outcome) => late.push(`${payload} ${outcome}`)
       },
       new TaskBounds()
@@ -147,8 +148,11 @@ describe("a reactor with tasks", () => {
       expect(offered.map(({ payload }) => payload)).toEqual([2, 3, 4, 5, 6])
       for (const task of offered) registerOf().end(task, "sent")
       expect(written).toEqual(["1 unknown"])
+      const resumed = control.resumed
       control.isStoreAway = false
       yield* elapse(120)
+      // The transaction that was given up may have been committed.
+      expect(control.resumed).toBeGreaterThan(resumed)
       expect(written).toEqual(["1 unknown", "2 sent", "3 sent", "4 sent", "5 sent", "6 sent"])
     })
   )

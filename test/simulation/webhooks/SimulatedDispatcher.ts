@@ -209,7 +209,8 @@ export class SimulatedDispatcher {
       if (fault === "crash after") return simulation.crash("after a commit of the reactor")
       simulation.world.after(simulation.latency(), this.process, () => {
         // Without the answer the reactor reads its place and goes on there.
-        if (fault !== "answer lost") this.committed(batch, to)
+        if (fault === "answer lost") this.tasks.resumed()
+        else this.committed(batch, to)
         this.tasks.recorded(to)
         if (fault === "new life") this.live()
         this.again(0)

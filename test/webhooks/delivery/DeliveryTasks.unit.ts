@@ -68,6 +68,7 @@ class World {
         }
       },
       late: () => undefined,
+      outdated: () => undefined,
       drain: Effect.void
     }
     this.tasks = new DeliveryTasks(() => listener)

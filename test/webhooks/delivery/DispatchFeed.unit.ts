@@ -12,6 +12,7 @@ const listener = (): DispatchListener => ({
   followed: () => undefined,
   offer: () => undefined,
   late: () => undefined,
+  outdated: () => undefined,
   drain: Effect.void
 })
 

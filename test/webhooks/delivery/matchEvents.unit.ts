@@ -39,6 +39,7 @@ const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100, ofOrga
   followed: () => undefined,
   offer: () => undefined,
   late: () => undefined,
+  outdated: () => undefined,
   drain: Effect.void
 })
 

@@ -102,6 +102,11 @@ export class ReactorTasks {
     for (const part of this.parts) part.allow(organization)
   }
 
+  /** Notes that the reactor reads its place anew. */
+  resumed(): void {
+    for (const part of this.parts) part.resumed()
+  }
+
   close(): void {
     for (const part of this.parts) part.close()
   }

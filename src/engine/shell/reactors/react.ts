@@ -77,6 +77,7 @@ class Follower {
     const { partition, reactor } = this
     this.durable = yield* this.start()
     this.position = this.durable
+    this.tasks.resumed()
     const page = { limit: maximumParkedNames + 1 }
     const parked = yield* lookup(partition.context.cursors.parkedOrganizations(partition.id, reactor.name, page))
     for (const { organization } of parked) this.suspect(organization)
