@@ -3,15 +3,14 @@
  * hour (docs/send.md, 1.2). Exact to the millisecond. Time comes from the Clock. `layerMemory` counts in this process
  * and needs nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, type Effect, identity, type Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
-import { attempt } from "./attempt.ts"
 import * as Rules from "./distinctRules.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
-import { makeKeyedWindow } from "./keyedWindow.ts"
-import { makeEngineWindow, type WindowEngineOptions } from "./windowActor.ts"
-import { distinctWindowActor } from "./windowActors.ts"
-import { assertCap } from "./windowDecision.ts"
+import type { KeyedWindowOptions } from "./keyedWindow.ts"
+import { rollingCapOf } from "./RollingWindow.ts"
+import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
+import { distinctWindow } from "./windowActors.ts"
 
 export interface DistinctCapOptions {
   /**
@@ -24,10 +23,7 @@ export interface DistinctCapOptions {
 }
 
 /** The cap, and how many keys are counted. See {@link DistinctWindow}. */
-export interface DistinctWindowOptions extends DistinctCapOptions {
-  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
-  readonly maxKeys?: number | undefined
-}
+export interface DistinctWindowOptions extends DistinctCapOptions, KeyedWindowOptions {}
 
 /**
  * Limits the different values of a key in any stretch of time (docs/send.md, 1.2).
@@ -66,44 +62,22 @@ export class DistinctWindow extends Context.Service<
 >()("sluice/limits/DistinctWindow") {
   /** Windows in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: DistinctWindowOptions): Layer.Layer<DistinctWindow, InvalidArgument> =>
-    Layer.effect(
-      DistinctWindow,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
-    )
+    windows.layerMemory(DistinctWindow, options, identity)
 
   /** The actor that an engine for `layer` must have. */
-  static readonly actor: typeof distinctWindowActor = distinctWindowActor
+  static readonly actor: typeof distinctWindow.actor = distinctWindow.actor
 
   /** Windows on an engine, of values that take 64 KiB together. The layer fails for options outside their range. */
   static readonly layer = (
     options: DistinctCapOptions & WindowEngineOptions
-  ): Layer.Layer<DistinctWindow, InvalidArgument, Engine> =>
-    Layer.effect(
-      DistinctWindow,
-      Effect.flatMap(
-        attempt(() => capsOf(options)),
-        (capOf) =>
-          makeEngineWindow(
-            distinctWindowActor,
-            (key, values: ReadonlyArray<string>) => ({ ...capOf(key), values }),
-            options
-          )
-      )
-    )
+  ): Layer.Layer<DistinctWindow, InvalidArgument, Engine> => windows.layer(DistinctWindow, options, identity)
 }
 
-/** @throws InvalidArgument for a cap outside its range. */
-const capsOf = ({ limit, windowMillis }: DistinctCapOptions) => {
-  assertCap({ limit: typeof limit === "function" ? 0 : limit, windowMillis })
-  return (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
-}
-
-const makeMemory = (options: DistinctWindowOptions): DistinctWindow["Service"] => {
-  const capOf = capsOf(options)
-  return makeKeyedWindow<Rules.DistinctState, ReadonlyArray<string>, Rules.DistinctDecision>(options.maxKeys, {
-    initial: Rules.initial,
-    take: (state, key, values, now) => Rules.take(state, capOf(key), values, now),
-    peek: (state, key, values, now) => Rules.peek(state, capOf(key), values, now),
-    endOf: (state) => (Rules.latest(state) ?? 0) + options.windowMillis
-  })
-}
+const windows = windowLayers(
+  distinctWindow,
+  (options: DistinctCapOptions) => {
+    const capOf = rollingCapOf(options)
+    return (key, values: ReadonlyArray<string>) => ({ ...capOf(key), values })
+  },
+  (state, { windowMillis }) => (Rules.latest(state) ?? 0) + windowMillis
+)

@@ -2,16 +2,14 @@
  * Limits how many units a key may use in a calendar month, UTC (docs/send.md, 1.3). Time comes from the Clock.
  * `layerMemory` counts in this process and needs nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, type Effect, type Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
-import { attempt } from "./attempt.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
-import { type KeyedWindow, makeKeyedWindow } from "./keyedWindow.ts"
-import * as Rules from "./monthlyRules.ts"
-import type { UnitsOptions } from "./RollingWindow.ts"
+import type { KeyedWindowOptions } from "./keyedWindow.ts"
+import { byUnits, type UnitsOptions } from "./RollingWindow.ts"
 import { assertLimit, type Limit } from "./rules.ts"
-import { makeEngineWindow, type WindowEngineOptions } from "./windowActor.ts"
-import { monthlyQuotaActor } from "./windowActors.ts"
+import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
+import { monthlyQuota } from "./windowActors.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
 export interface MonthlyLimitOptions {
@@ -20,10 +18,7 @@ export interface MonthlyLimitOptions {
 }
 
 /** The limit, and how many keys are counted. See {@link MonthlyQuota}. */
-export interface MonthlyQuotaOptions extends MonthlyLimitOptions {
-  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
-  readonly maxKeys?: number | undefined
-}
+export interface MonthlyQuotaOptions extends MonthlyLimitOptions, KeyedWindowOptions {}
 
 /**
  * Limits the units of a key in a calendar month, UTC (docs/send.md, 1.3).
@@ -59,51 +54,22 @@ export class MonthlyQuota extends Context.Service<
 >()("sluice/limits/MonthlyQuota") {
   /** Quotas in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MonthlyQuotaOptions): Layer.Layer<MonthlyQuota, InvalidArgument> =>
-    Layer.effect(
-      MonthlyQuota,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
-    )
+    quotas.layerMemory(MonthlyQuota, options, byUnits)
 
   /** The actor that an engine for `layer` must have. */
-  static readonly actor: typeof monthlyQuotaActor = monthlyQuotaActor
+  static readonly actor: typeof monthlyQuota.actor = monthlyQuota.actor
 
   /** Quotas on an engine. The layer fails for options outside their range. */
   static readonly layer = (
     options: MonthlyLimitOptions & WindowEngineOptions
-  ): Layer.Layer<MonthlyQuota, InvalidArgument, Engine> =>
-    Layer.effect(
-      MonthlyQuota,
-      Effect.flatMap(
-        attempt(() => limitsOf(options)),
-        (limitOf) =>
-          Effect.map(
-            makeEngineWindow(monthlyQuotaActor, (key, cost: number) => ({ limit: limitOf(key), cost }), options),
-            serviceOf
-          )
-      )
-    )
+  ): Layer.Layer<MonthlyQuota, InvalidArgument, Engine> => quotas.layer(MonthlyQuota, options, byUnits)
 }
 
-const serviceOf = (quotas: KeyedWindow<number, WindowDecision>): MonthlyQuota["Service"] => ({
-  take: (key, options) => quotas.take(key, options?.cost ?? 1),
-  peek: (key, options) => quotas.peek(key, options?.cost ?? 1)
-})
-
-/** @throws InvalidArgument for a limit outside its range. */
-const limitsOf = ({ limit }: MonthlyLimitOptions): ((key: string) => Limit) => {
-  if (typeof limit === "function") return limit
-  assertLimit(limit)
-  return () => limit
-}
-
-const makeMemory = (options: MonthlyQuotaOptions): MonthlyQuota["Service"] => {
-  const limitOf = limitsOf(options)
-  return serviceOf(
-    makeKeyedWindow<Rules.MonthlyState, number, WindowDecision>(options.maxKeys, {
-      initial: Rules.initial,
-      take: (state, key, cost, now) => Rules.take(state, limitOf(key), cost, now),
-      peek: (state, key, cost, now) => Rules.peek(state, limitOf(key), cost, now),
-      endOf: (state) => state.endMillis
-    })
-  )
-}
+const quotas = windowLayers(
+  monthlyQuota,
+  ({ limit }: MonthlyLimitOptions) => {
+    if (typeof limit !== "function") assertLimit(limit)
+    return (key, cost: number) => ({ limit: typeof limit === "function" ? limit(key) : limit, cost })
+  },
+  (state) => state.endMillis
+)

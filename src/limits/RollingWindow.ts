@@ -3,15 +3,14 @@
  * and a refusal says when the same request would pass. Time comes from the Clock. `layerMemory` counts in this process
  * and needs nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, type Effect, type Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"
-import { attempt } from "./attempt.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
-import { type KeyedWindow, makeKeyedWindow } from "./keyedWindow.ts"
+import type { KeyedWindow, KeyedWindowOptions } from "./keyedWindow.ts"
 import * as Rules from "./rollingRules.ts"
-import { makeEngineWindow, type WindowEngineOptions } from "./windowActor.ts"
-import { rollingWindowActor } from "./windowActors.ts"
-import { assertCap, type WindowDecision } from "./windowDecision.ts"
+import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
+import { rollingWindow } from "./windowActors.ts"
+import { assertCap, type RollingCap, type WindowDecision } from "./windowDecision.ts"
 
 export interface RollingCapOptions {
   /**
@@ -24,10 +23,7 @@ export interface RollingCapOptions {
 }
 
 /** The cap, and how many keys are counted. See {@link RollingWindow}. */
-export interface RollingWindowOptions extends RollingCapOptions {
-  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
-  readonly maxKeys?: number | undefined
-}
+export interface RollingWindowOptions extends RollingCapOptions, KeyedWindowOptions {}
 
 /** The cost of one request. See {@link RollingWindow}. */
 export interface UnitsOptions {
@@ -69,50 +65,34 @@ export class RollingWindow extends Context.Service<
 >()("sluice/limits/RollingWindow") {
   /** Windows in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: RollingWindowOptions): Layer.Layer<RollingWindow, InvalidArgument> =>
-    Layer.effect(
-      RollingWindow,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
-    )
+    windows.layerMemory(RollingWindow, options, byUnits)
 
   /** The actor that an engine for `layer` must have. */
-  static readonly actor: typeof rollingWindowActor = rollingWindowActor
+  static readonly actor: typeof rollingWindow.actor = rollingWindow.actor
 
   /** Windows on an engine. The layer fails for options outside their range. */
   static readonly layer = (
     options: RollingCapOptions & WindowEngineOptions
-  ): Layer.Layer<RollingWindow, InvalidArgument, Engine> =>
-    Layer.effect(
-      RollingWindow,
-      Effect.flatMap(
-        attempt(() => capsOf(options)),
-        (capOf) =>
-          Effect.map(
-            makeEngineWindow(rollingWindowActor, (key, cost: number) => ({ ...capOf(key), cost }), options),
-            serviceOf
-          )
-      )
-    )
+  ): Layer.Layer<RollingWindow, InvalidArgument, Engine> => windows.layer(RollingWindow, options, byUnits)
 }
 
-const serviceOf = (windows: KeyedWindow<number, WindowDecision>): RollingWindow["Service"] => ({
+/** The methods of a service that counts units. */
+export const byUnits = (windows: KeyedWindow<number, WindowDecision>): RollingWindow["Service"] => ({
   take: (key, options) => windows.take(key, options?.cost ?? 1),
   peek: (key, options) => windows.peek(key, options?.cost ?? 1)
 })
 
 /** @throws InvalidArgument for a cap outside its range. */
-const capsOf = ({ limit, windowMillis }: RollingCapOptions) => {
+export const rollingCapOf = ({ limit, windowMillis }: RollingCapOptions): ((key: string) => RollingCap) => {
   assertCap({ limit: typeof limit === "function" ? 0 : limit, windowMillis })
-  return (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
+  return (key) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
 }
 
-const makeMemory = (options: RollingWindowOptions): RollingWindow["Service"] => {
-  const capOf = capsOf(options)
-  return serviceOf(
-    makeKeyedWindow<Rules.RollingState, number, WindowDecision>(options.maxKeys, {
-      initial: Rules.initial,
-      take: (state, key, cost, now) => Rules.take(state, capOf(key), cost, now),
-      peek: (state, key, cost, now) => Rules.peek(state, capOf(key), cost, now),
-      endOf: (state) => (Rules.latest(state) ?? 0) + options.windowMillis
-    })
-  )
-}
+const windows = windowLayers(
+  rollingWindow,
+  (options: RollingCapOptions) => {
+    const capOf = rollingCapOf(options)
+    return (key, cost: number) => ({ ...capOf(key), cost })
+  },
+  (state, { windowMillis }) => (Rules.latest(state) ?? 0) + windowMillis
+)

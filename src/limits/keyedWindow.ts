@@ -7,32 +7,45 @@ import { Clock, type Effect } from "effect"
 import { attempt } from "./attempt.ts"
 import { InvalidArgument, type LimiterUnreachable } from "./errors.ts"
 import { defaultMaxKeys, maximumKeyLength, maximumMaxKeys } from "./memory.ts"
+import { maximumLimit } from "./rules.ts"
 import { assertInteger, type WindowDecision } from "./windowDecision.ts"
 
-interface KeyedRule<State, Request, Decision> {
+/** The rule of a window: each request comes with the cap of its time. */
+export interface WindowRule<State, Request, Decision> {
   readonly initial: State
-  readonly take: (
-    state: State,
-    key: string,
-    request: Request,
-    now: number
-  ) => { readonly state: State; readonly decision: Decision }
-  readonly peek: (state: State, key: string, request: Request, now: number) => Decision
-  /** Unix milliseconds from which on a state equals a new one. */
-  readonly endOf: (state: State) => number
+  readonly peek: (state: State, request: Request, now: number) => Decision
+  readonly record: (state: State, request: Request, at: number) => State
 }
 
-export interface KeyedWindow<Request, Decision> {
-  readonly take: (key: string, request: Request) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
-  readonly peek: (key: string, request: Request) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+/** The answer to a request that was counted. The count stops above every limit, as that of `MonthlyQuotaRule` does. */
+export const counted = <Decision extends WindowDecision>(decision: Decision): Decision => ({
+  ...decision,
+  used: Math.min(decision.used + decision.cost, maximumLimit + 1)
+})
+
+export interface KeyedWindow<Asked, Decision> {
+  readonly take: (key: string, asked: Asked) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+  readonly peek: (key: string, asked: Asked) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
 }
 
-/** @throws InvalidArgument if `maxKeys` is outside its range. */
-export const makeKeyedWindow = <State, Request, Decision extends WindowDecision>(
-  maxKeys: number | undefined,
-  rule: KeyedRule<State, Request, Decision>
-): KeyedWindow<Request, Decision> => {
-  const states = new KeyedStates<State>(maxKeys, rule.endOf)
+/** Options of every window in this process. */
+export interface KeyedWindowOptions {
+  /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
+  readonly maxKeys?: number | undefined
+}
+
+/**
+ * @param requestOf completes a request with the cap of its key
+ * @param endOf Unix milliseconds from which on a state equals a new one
+ * @throws InvalidArgument if `maxKeys` is outside its range.
+ */
+export const makeKeyedWindow = <State, Asked, Request, Decision extends WindowDecision>(
+  { maxKeys }: KeyedWindowOptions,
+  rule: WindowRule<State, Request, Decision>,
+  requestOf: (key: string, asked: Asked) => Request,
+  endOf: (state: State) => number
+): KeyedWindow<Asked, Decision> => {
+  const states = new KeyedStates<State>(maxKeys, endOf)
   /** The refusal for a key without room, instead of a decision that would pass. */
   const full = (decision: Decision, until: number, now: number): Decision => ({
     ...decision,
@@ -41,22 +54,22 @@ export const makeKeyedWindow = <State, Request, Decision extends WindowDecision>
     resetsAt: until,
     retryAfterSeconds: Math.ceil((until - now) / 1000)
   })
-  const decide = (key: string, request: Request, clock: Clock.Clock, counts: boolean): Decision => {
+  const decide = (key: string, asked: Asked, clock: Clock.Clock, counts: boolean): Decision => {
     const now = states.time(clock.currentTimeMillisUnsafe())
     const known = states.get(key)
     const state = known ?? rule.initial
-    const would = rule.peek(state, key, request, now)
+    const request = requestOf(key, asked)
+    const would = rule.peek(state, request, now)
     if (!would.allowed) return would
     const until = known === undefined ? states.fullUntil(now) : undefined
     if (until !== undefined && would.limit !== "unlimited") return full(would, until, now)
     if (!counts || until !== undefined) return would
-    const taken = rule.take(state, key, request, now)
-    states.set(key, taken.state)
-    return taken.decision
+    states.set(key, rule.record(state, request, now))
+    return counted(would)
   }
   return {
-    take: (key, request) => Clock.clockWith((clock) => attempt(() => decide(key, request, clock, true))),
-    peek: (key, request) => Clock.clockWith((clock) => attempt(() => decide(key, request, clock, false)))
+    take: (key, asked) => Clock.clockWith((clock) => attempt(() => decide(key, asked, clock, true))),
+    peek: (key, asked) => Clock.clockWith((clock) => attempt(() => decide(key, asked, clock, false)))
   }
 }
 

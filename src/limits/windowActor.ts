@@ -10,7 +10,8 @@ import { isSubjectToken, maximumNameLength } from "../engine/address.ts"
 import { Engine } from "../engine/EngineService.ts"
 import { attempt } from "./attempt.ts"
 import { InvalidArgument, LimiterUnreachable } from "./errors.ts"
-import type { KeyedWindow } from "./keyedWindow.ts"
+import { type KeyedLayers, keyedLayers } from "./keyedLayers.ts"
+import { counted, type KeyedWindow, type KeyedWindowOptions, makeKeyedWindow, type WindowRule } from "./keyedWindow.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
 /** How a window on the engine spreads its keys. See {@link RollingWindow}. */
@@ -36,13 +37,6 @@ export const assertKey = (key: string): void => {
   }
 }
 
-/** The rule of a window: the request with the cap of its time. */
-interface WindowRule<State, Request, Decision> {
-  readonly initial: State
-  readonly peek: (state: State, request: Request, now: number) => Decision
-  readonly record: (state: State, request: Request, at: number) => State
-}
-
 type Command<Request> = { readonly _tag: "Take" | "Peek"; readonly request: Request }
 interface Counted<Request> {
   readonly at: number
@@ -65,7 +59,13 @@ export interface WindowSchemas<State, Request, Decision> {
   readonly decision: Actor.JsonCodec<Decision>
 }
 
-export const windowActor = <State, Request, Decision extends WindowDecision>(
+/** A window: its rule, and the actor that follows it. */
+export interface Window<State, Request, Decision> {
+  readonly rule: WindowRule<State, Request, Decision>
+  readonly actor: WindowActor<State, Request, Decision>
+}
+
+const windowActor = <State, Request, Decision extends WindowDecision>(
   { initial, peek, record }: WindowRule<State, Request, Decision>,
   { decision, kind, request, state }: WindowSchemas<State, Request, Decision>
 ): WindowActor<State, Request, Decision> =>
@@ -80,19 +80,21 @@ export const windowActor = <State, Request, Decision extends WindowDecision>(
     decide: (before, asked, { now }) => {
       const told = peek(before, asked.request, now)
       return asked._tag === "Take" && told.allowed
-        ? Actor.decided({
-            facts: [{ at: now, request: asked.request }],
-            reply: { ...told, used: told.used + told.cost }
-          })
+        ? Actor.decided({ facts: [{ at: now, request: asked.request }], reply: counted(told) })
         : Actor.decided({ reply: told })
     }
   })
+
+export const makeWindow = <State, Request, Decision extends WindowDecision>(
+  rule: WindowRule<State, Request, Decision>,
+  schemas: WindowSchemas<State, Request, Decision>
+): Window<State, Request, Decision> => ({ rule, actor: windowActor(rule, schemas) })
 
 /**
  * The interface of `makeKeyedWindow` over an engine, for requests that `requestOf` completes with the cap of their
  * key.
  */
-export const makeEngineWindow = <State, Asked, Request, Decision extends WindowDecision>(
+const makeEngineWindow = <State, Asked, Request, Decision extends WindowDecision>(
   actor: WindowActor<State, Request, Decision>,
   requestOf: (key: string, asked: Asked) => Request,
   { organization = ownOrganization }: WindowEngineOptions
@@ -115,6 +117,30 @@ export const makeEngineWindow = <State, Asked, Request, Decision extends WindowD
       )
     return { take: ask("Take"), peek: ask("Peek") }
   })
+
+/**
+ * The layers of a window's service.
+ * @param capOf checks the options, and returns the function that completes a request with the cap of its key
+ * @param endOf Unix milliseconds from which on a state equals a new one
+ */
+export const windowLayers = <State, Asked, Request, Decision extends WindowDecision, Options extends object>(
+  { actor, rule }: Window<State, Request, Decision>,
+  capOf: (options: Options) => (key: string, asked: Asked) => Request,
+  endOf: (state: State, options: Options) => number
+): KeyedLayers<
+  KeyedWindow<Asked, Decision>,
+  Options & KeyedWindowOptions,
+  Options & WindowEngineOptions,
+  InvalidArgument
+> =>
+  keyedLayers(
+    (options) => makeKeyedWindow(options, rule, capOf(options), (state) => endOf(state, options)),
+    (options) =>
+      Effect.flatMap(
+        attempt(() => capOf(options)),
+        (requestOf) => makeEngineWindow(actor, requestOf, options)
+      )
+  )
 
 const outcomes = ["allowed", "limited", "cost_above_limit", "full"] as const
 

@@ -8,9 +8,9 @@ import {
   DistinctStateSchema,
   decisionFields,
   MonthlyStateSchema,
+  makeWindow,
   RollingStateSchema,
-  type WindowActor,
-  windowActor
+  type Window
 } from "./windowActor.ts"
 import type { RollingCap, WindowDecision } from "./windowDecision.ts"
 
@@ -21,7 +21,7 @@ export interface UnitsRequest extends RollingCap {
   readonly cost: number
 }
 
-export const rollingWindowActor: WindowActor<Rolling.RollingState, UnitsRequest, WindowDecision> = windowActor<
+export const rollingWindow: Window<Rolling.RollingState, UnitsRequest, WindowDecision> = makeWindow<
   Rolling.RollingState,
   UnitsRequest,
   WindowDecision
@@ -43,27 +43,30 @@ export interface ValuesRequest extends RollingCap {
   readonly values: ReadonlyArray<string>
 }
 
-export const distinctWindowActor: WindowActor<Distinct.DistinctState, ValuesRequest, Distinct.DistinctDecision> =
-  windowActor<Distinct.DistinctState, ValuesRequest, Distinct.DistinctDecision>(
-    {
-      initial: Distinct.initial,
-      peek: (state, request, now) => Distinct.peek(state, request, request.values, now),
-      record: (state, { values, windowMillis }, at) => Distinct.record(state, windowMillis, values, at)
-    },
-    {
-      kind: "distinctWindow",
-      state: DistinctStateSchema,
-      request: Schema.Struct({ ...cap, values: Texts }),
-      decision: Schema.Struct({ ...decisionFields, fresh: Texts, over: Texts })
-    }
-  )
+export const distinctWindow: Window<Distinct.DistinctState, ValuesRequest, Distinct.DistinctDecision> = makeWindow<
+  Distinct.DistinctState,
+  ValuesRequest,
+  Distinct.DistinctDecision
+>(
+  {
+    initial: Distinct.initial,
+    peek: (state, request, now) => Distinct.peek(state, request, request.values, now),
+    record: (state, { values, windowMillis }, at) => Distinct.record(state, windowMillis, values, at)
+  },
+  {
+    kind: "distinctWindow",
+    state: DistinctStateSchema,
+    request: Schema.Struct({ ...cap, values: Texts }),
+    decision: Schema.Struct({ ...decisionFields, fresh: Texts, over: Texts })
+  }
+)
 
 export interface QuotaRequest {
   readonly limit: Limit
   readonly cost: number
 }
 
-export const monthlyQuotaActor: WindowActor<Monthly.MonthlyState, QuotaRequest, WindowDecision> = windowActor<
+export const monthlyQuota: Window<Monthly.MonthlyState, QuotaRequest, WindowDecision> = makeWindow<
   Monthly.MonthlyState,
   QuotaRequest,
   WindowDecision

@@ -3,11 +3,11 @@
  * probation caps and daily caps (docs/send.md, 2.6). Time comes from the Clock. `layerMemory` keeps accounts in this process and needs nothing else; `layer`
  * keeps them on an engine.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, type Layer } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
 import type { Engine } from "../../engine/Engine.ts"
-import { attempt } from "../../limits/attempt.ts"
 import { InvalidArgument } from "../../limits/errors.ts"
+import { keyedLayers } from "../../limits/keyedLayers.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import {
   type AdmitEmail,
@@ -118,21 +118,17 @@ export class Admission extends Context.Service<
 >()("sluice/send/Admission") {
   /** Accounts in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: AccountOptions & MemoryOptions): Layer.Layer<Admission, InvalidArgument> =>
-    Layer.effect(
-      Admission,
-      Effect.suspend(() => attempt(() => make(memoryAsks(options), options)))
-    )
+    layers.layerMemory(Admission, options, (asks) => make(asks, options))
 
   /** What an engine for `layer` is made with. */
   static readonly actors: ReadonlyArray<AnyActor> = [OrganizationActor, ...sendActors]
 
   /** Accounts on an engine. */
   static readonly layer = (options: AccountOptions & EngineOptions): Layer.Layer<Admission, never, Engine> =>
-    Layer.effect(
-      Admission,
-      Effect.map(engineAsks(options), (asks) => make(asks, options))
-    )
+    layers.layer(Admission, options, (asks) => make(asks, options))
 }
+
+const layers = keyedLayers(memoryAsks, engineAsks)
 
 /** A rejection as the error of the service, at the time of the decision. */
 const asRejected = (rejection: SendRejection, now: number): SendRejected => {

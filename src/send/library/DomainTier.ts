@@ -2,9 +2,8 @@
  * `DomainTier`: how many emails a day a sender may hand over (docs/send.md, 2.4). Time comes from the Clock; a promotion that is due is taken by the next
  * call. `layerMemory` remembers in this process and needs nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
-import { attempt } from "../../limits/attempt.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
 import {
@@ -17,8 +16,8 @@ import {
   type TierView
 } from "../rules/tier.ts"
 import { domainTierActor } from "./deciderActors.ts"
-import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
-import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
 /** The sender's tier and cap after the call. */
 type View = Effect.Effect<TierView, NotVerified | Unanswered>
@@ -56,18 +55,17 @@ export class DomainTier extends Context.Service<
 >()("sluice/send/DomainTier") {
   /** Tiers in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<DomainTier, InvalidArgument> =>
-    Layer.effect(
-      DomainTier,
-      Effect.suspend(() => attempt(() => make(makeKeyedDecider(domainTier, options))))
-    )
+    layers.layerMemory(DomainTier, options, make)
 
   /** What an engine for `layer` is made with. */
   static readonly actor: typeof domainTierActor = domainTierActor
 
   /** Tiers on an engine. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<DomainTier, never, Engine> =>
-    Layer.effect(DomainTier, Effect.map(makeEngineDecider(domainTierActor, options), make))
+    layers.layer(DomainTier, options, make)
 }
+
+const layers = deciderLayers(domainTier, domainTierActor)
 
 const make = (
   senders: KeyedDecider<TierCommand, TierFact, TierState, TierView, NotVerified>

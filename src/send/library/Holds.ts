@@ -2,16 +2,15 @@
  * `Holds`: what goes at once and what waits for another day (docs/send.md, 2.5). Time comes from the Clock. `layerMemory` keeps the places, not the emails, in this
  * process, and needs nothing else: the caller asks for a release at `nextRelease`.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
-import { attempt } from "../../limits/attempt.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
 import { type HoldsAnswer, type HoldsFact, type NotHeld, nextRelease } from "../rules/hold.ts"
 import { type QueueAnswer, type QueueCommand, type QueueState, queueWithPages } from "../rules/queue.ts"
 import { holdsActor } from "./deciderActors.ts"
-import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
-import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
 /** Places that may go now, first in first out. */
 type Places = Effect.Effect<ReadonlyArray<number>, Unanswered>
@@ -50,18 +49,17 @@ export class Holds extends Context.Service<
 >()("sluice/send/Holds") {
   /** Queues in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<Holds, InvalidArgument> =>
-    Layer.effect(
-      Holds,
-      Effect.suspend(() => attempt(() => make(makeKeyedDecider(queueWithPages, options))))
-    )
+    layers.layerMemory(Holds, options, make)
 
   /** What an engine for `layer` is made with. */
   static readonly actor: typeof holdsActor = holdsActor
 
   /** Queues on an engine. One with cancelled places in more than 40 pages between its ends does not fit an actor. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<Holds, never, Engine> =>
-    Layer.effect(Holds, Effect.map(makeEngineDecider(holdsActor, options), make))
+    layers.layer(Holds, options, make)
 }
+
+const layers = deciderLayers(queueWithPages, holdsActor)
 
 const make = (queues: KeyedDecider<QueueCommand, HoldsFact, QueueState, QueueAnswer, NotHeld>): Holds["Service"] => {
   // Only a cancel is ever rejected.

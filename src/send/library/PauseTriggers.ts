@@ -2,9 +2,8 @@
  * `PauseTriggers`: says when an account on probation is to be paused (docs/send.md, 2.2). Time comes from the Clock. `layerMemory` remembers in this process
  * and needs nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
-import { attempt } from "../../limits/attempt.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import { assertInteger } from "../../limits/windowDecision.ts"
 import type { Unanswered } from "../errors.ts"
@@ -18,8 +17,8 @@ import {
   pauseTriggers
 } from "../rules/pause.ts"
 import { pauseTriggersActor } from "./deciderActors.ts"
-import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
-import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
 /** Emails that are accepted together. See {@link PauseTriggers}. */
 export interface AcceptedEmails {
@@ -63,18 +62,17 @@ export class PauseTriggers extends Context.Service<
 >()("sluice/send/PauseTriggers") {
   /** Triggers in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<PauseTriggers, InvalidArgument> =>
-    Layer.effect(
-      PauseTriggers,
-      Effect.suspend(() => attempt(() => make(makeKeyedDecider(pauseTriggers, options))))
-    )
+    layers.layerMemory(PauseTriggers, options, make)
 
   /** What an engine for `layer` is made with. */
   static readonly actor: typeof pauseTriggersActor = pauseTriggersActor
 
   /** Triggers on an engine. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<PauseTriggers, never, Engine> =>
-    Layer.effect(PauseTriggers, Effect.map(makeEngineDecider(pauseTriggersActor, options), make))
+    layers.layer(PauseTriggers, options, make)
 }
+
+const layers = deciderLayers(pauseTriggers, pauseTriggersActor)
 
 const make = (
   triggers: KeyedDecider<PauseCommand, PauseFact, PauseState, PauseAnswer, never>

@@ -2,9 +2,8 @@
  * `ProbationWindow`: the caps of accounts on probation (docs/send.md, 2.1). Time comes from the Clock. `layerMemory` counts in this process and needs
  * nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
-import { attempt } from "../../limits/attempt.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
 import { type ProbationCaps, probationCaps } from "../limits.ts"
@@ -19,8 +18,8 @@ import {
   probationWindow
 } from "../rules/probation.ts"
 import { probationWindowActor } from "./deciderActors.ts"
-import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
-import { checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
+import { checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
 export interface ProbationCapsOptions {
   /** The caps of an account, by default those of a standard risk; the function is called for each request. */
@@ -67,10 +66,7 @@ export class ProbationWindow extends Context.Service<
 >()("sluice/send/ProbationWindow") {
   /** Windows in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: ProbationWindowOptions = {}): Layer.Layer<ProbationWindow, InvalidArgument> =>
-    Layer.effect(
-      ProbationWindow,
-      Effect.suspend(() => attempt(() => make(makeKeyedDecider(probationWindow, options), options)))
-    )
+    layers.layerMemory(ProbationWindow, options, (asks) => make(asks, options))
 
   /** What an engine for `layer` is made with. */
   static readonly actor: typeof probationWindowActor = probationWindowActor
@@ -79,11 +75,10 @@ export class ProbationWindow extends Context.Service<
   static readonly layer = (
     options: ProbationCapsOptions & EngineOptions = {}
   ): Layer.Layer<ProbationWindow, never, Engine> =>
-    Layer.effect(
-      ProbationWindow,
-      Effect.map(makeEngineDecider(probationWindowActor, options), (windows) => make(windows, options))
-    )
+    layers.layer(ProbationWindow, options, (asks) => make(asks, options))
 }
+
+const layers = deciderLayers(probationWindow, probationWindowActor)
 
 const make = (
   windows: KeyedDecider<ProbationCommand, ProbationFact, ProbationState, null, CapReached>,

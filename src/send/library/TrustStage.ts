@@ -2,9 +2,8 @@
  * `TrustStage`: where an account stands between probation and trusted (docs/send.md, 2.3). Time comes from the Clock; a transition that is due is taken by the
  * next call, at the hour it was due. `layerMemory` remembers in this process and needs nothing else.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, type Layer } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
-import { attempt } from "../../limits/attempt.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
 import type { Risk } from "../limits.ts"
@@ -19,8 +18,8 @@ import {
   trustStage
 } from "../rules/trust.ts"
 import { trustStageActor } from "./deciderActors.ts"
-import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
-import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
 /** The account's stage after the call. */
 type View = Effect.Effect<TrustView, Unanswered>
@@ -58,18 +57,17 @@ export class TrustStage extends Context.Service<
 >()("sluice/send/TrustStage") {
   /** Stages in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<TrustStage, InvalidArgument> =>
-    Layer.effect(
-      TrustStage,
-      Effect.suspend(() => attempt(() => make(makeKeyedDecider(trustStage, options))))
-    )
+    layers.layerMemory(TrustStage, options, make)
 
   /** What an engine for `layer` is made with. */
   static readonly actor: typeof trustStageActor = trustStageActor
 
   /** Stages on an engine. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<TrustStage, never, Engine> =>
-    Layer.effect(TrustStage, Effect.map(makeEngineDecider(trustStageActor, options), make))
+    layers.layer(TrustStage, options, make)
 }
+
+const layers = deciderLayers(trustStage, trustStageActor)
 
 const make = (
   accounts: KeyedDecider<TrustCommand, TrustFact, TrustState, TrustView, NotPaused>

@@ -7,10 +7,11 @@ import * as Actor from "../../engine/Actor.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { AskError } from "../../engine/errors.ts"
 import { attempt } from "../../limits/attempt.ts"
+import { type KeyedLayers, keyedLayers } from "../../limits/keyedLayers.ts"
 import { assertKey, ownOrganization, type WindowEngineOptions } from "../../limits/windowActor.ts"
 import { DecisionUnavailable } from "../errors.ts"
 import type { Decider } from "../rules/decider.ts"
-import type { Answered, KeyedDecider } from "./keyedDecider.ts"
+import { type Answered, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
 
 export type { WindowEngineOptions as EngineOptions }
 
@@ -67,7 +68,7 @@ export const deciderActor = <Command, Fact, State, Reply, Rejection>(
   })
 
 /** The interface of `makeKeyedDecider` over an engine. */
-export const makeEngineDecider = <Command, Fact, State, Reply, Rejection>(
+const makeEngineDecider = <Command, Fact, State, Reply, Rejection>(
   actor: DeciderActor<Command, Fact, State, Reply, Rejection>,
   { organization = ownOrganization }: WindowEngineOptions
 ): Effect.Effect<KeyedDecider<Command, Fact, State, Reply, Rejection>, never, Engine> =>
@@ -90,3 +91,13 @@ export const makeEngineDecider = <Command, Fact, State, Reply, Rejection>(
       state: (key) => Effect.flatMap(targetOf(key), (target) => told<State, never>(engine.state(actor, target)))
     }
   })
+
+/** The layers of a service that a decider answers. */
+export const deciderLayers = <Command, Fact, State, Reply, Rejection>(
+  decider: Decider<Command, Fact, State, Reply, Rejection>,
+  actor: DeciderActor<Command, Fact, State, Reply, Rejection>
+): KeyedLayers<KeyedDecider<Command, Fact, State, Reply, Rejection>, MemoryOptions, WindowEngineOptions, never> =>
+  keyedLayers(
+    (options) => makeKeyedDecider(decider, options),
+    (options) => makeEngineDecider(actor, options)
+  )
