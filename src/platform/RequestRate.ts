@@ -4,18 +4,17 @@
  * of plan, because plan and limits are read from the organization's facts at each decision. The rate fails open: after
  * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
-import { Context, Effect, Layer, Metric, Schema } from "effect"
-import { Engine } from "../engine/Engine.ts"
-import * as Lane from "../engine/Lane.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import * as Limiter from "../limits/actor.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
 import { type Principal, platformPlans } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
-import { type LaneTaken, makeTakeFromLimiter } from "./takeFromLimiter.ts"
+import { type LaneTaken, makeRateLane } from "./rateLane.ts"
 
 /**
- * The request to the lane. The plan is that of the organization's row, and counts while the log has none yet; the least
- * limit is for people's work in the console.
+ * The request to the lane. The cost is 1; nodes of older versions need it. The plan is that of the organization's row,
+ * and counts while the log has none yet; the least limit is for people's work in the console.
  */
 const TakeRequest = Schema.Struct({
   cost: Limiter.Cost,
@@ -31,25 +30,22 @@ const consoleKey = "console"
 export const consoleRequestsPerMinute = 600
 
 /** One limiter an organization, and one for its console. */
-export const requestLimiter = Lane.make<TakeRequest, Limiter.LimiterState, Limiter.LimiterReply>({
+const rate = makeRateLane<TakeRequest>({
   kind: "request-rate",
   command: TakeRequest,
-  reply: Limiter.LimiterReply,
-  initial: Limiter.initial,
   touches: () => [OrganizationActor.at()],
-  decide: (state, { cost, least = 0, plan }, { now, read }) => {
+  limitOf: ({ least = 0, plan }, { read }) => {
     const organization = read(OrganizationActor)
     const own = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
-    const limit = own === "unlimited" ? own : Math.max(own, least)
-    return Limiter.decide(state, { _tag: "Take", cost }, limit, now)
+    return own === "unlimited" ? own : Math.max(own, least)
   },
-  keepUntil: Limiter.keepUntil
+  passed: {
+    name: "sluice_request_rate_passed_total",
+    description: "Requests that passed uncounted because their limiter could not be reached"
+  }
 })
 
-const passed = Metric.counter("sluice_request_rate_passed_total", {
-  description: "Requests that passed uncounted because their limiter could not be reached",
-  incremental: true
-})
+export const requestLimiter = rate.lane
 
 export class RequestRate extends Context.Service<
   RequestRate,
@@ -63,17 +59,14 @@ export class RequestRate extends Context.Service<
 >()("sluice/platform/RequestRate") {
   static readonly layer: Layer.Layer<RequestRate, never, Engine> = Layer.effect(
     RequestRate,
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const context = yield* Effect.context<never>()
-      const take = makeTakeFromLimiter(engine, requestLimiter, () => passed.updateUnsafe(1, context))
-      return RequestRate.of({
+    Effect.map(rate.take, (take) =>
+      RequestRate.of({
         take: ({ organizationId: organization, plan, session }) =>
           session === undefined
             ? take({ organization }, { cost: 1, plan })
             : take({ organization, key: consoleKey }, { cost: 1, plan, least: consoleRequestsPerMinute })
       })
-    })
+    )
   )
 
   /** Limits nothing, for embedding the server without an engine. */

@@ -3,29 +3,26 @@
  * engine, beside the rates of keys, so that a site takes no other caller's share. It fails open like them. Without a
  * layer nothing is limited: an embedded server has no engine. The layer needs `Engine`.
  */
-import { Context, Effect, Layer, Metric } from "effect"
-import { Engine } from "../engine/Engine.ts"
-import * as Lane from "../engine/Lane.ts"
-import * as Limiter from "../limits/actor.ts"
+import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
+import { type LaneTaken, makeRateLane } from "./rateLane.ts"
 import type { Site } from "./SiteCredentials.ts"
-import { type LaneTaken, makeTakeFromLimiter } from "./takeFromLimiter.ts"
 
 /** Requests of one site credential a minute. */
 export const siteRequestsPerMinute = 600
 
 /** One limiter a credential, by its id. */
-export const siteRequestLimiter = Lane.make<null, Limiter.LimiterState, Limiter.LimiterReply>({
+const rate = makeRateLane<null>({
   kind: "site-rate",
-  initial: Limiter.initial,
   touches: () => [],
-  decide: (state, _, { now }) => Limiter.decide(state, { _tag: "Take", cost: 1 }, siteRequestsPerMinute, now),
-  keepUntil: Limiter.keepUntil
+  limitOf: () => siteRequestsPerMinute,
+  passed: {
+    name: "sluice_site_rate_passed_total",
+    description: "Requests with a site credential that passed uncounted because their limiter could not be reached"
+  }
 })
 
-const passed = Metric.counter("sluice_site_rate_passed_total", {
-  description: "Requests with a site credential that passed uncounted because their limiter could not be reached",
-  incremental: true
-})
+export const siteRequestLimiter = rate.lane
 
 export interface SiteRateShape {
   /** Counts a request of a site, as `RequestRate` does for an organization. */
@@ -38,12 +35,7 @@ export const SiteRate = Context.Reference<SiteRateShape>("sluice/platform/SiteRa
 
 export const layerSiteRate: Layer.Layer<never, never, Engine> = Layer.effect(
   SiteRate,
-  Effect.gen(function* () {
-    const engine = yield* Engine
-    const context = yield* Effect.context<never>()
-    const take = makeTakeFromLimiter(engine, siteRequestLimiter, () => passed.updateUnsafe(1, context))
-    return {
-      take: ({ credentialId, organizationId }) => take({ organization: organizationId, key: credentialId }, null)
-    }
-  })
+  Effect.map(rate.take, (take) => ({
+    take: ({ credentialId, organizationId }) => take({ organization: organizationId, key: credentialId }, null)
+  }))
 )

@@ -3,43 +3,38 @@
  * engine, beside the platform's rate, which does not count these requests. Plan and custom limit are read from the
  * log's facts at each decision, and it fails open like that rate. Needs `Engine`.
  */
-import { Context, Effect, Layer, Metric, Schema } from "effect"
-import { Engine } from "../../engine/Engine.ts"
-import * as Lane from "../../engine/Lane.ts"
-import * as Limiter from "../../limits/actor.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Engine } from "../../engine/Engine.ts"
 import type { Decision } from "../../limits/rules.ts"
 import { type Principal, sendPlans } from "../../platform/model.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
-import { type LaneTaken, makeTakeFromLimiter } from "../../platform/takeFromLimiter.ts"
+import { type LaneTaken, makeRateLane } from "../../platform/rateLane.ts"
 import { type Mode, SendAccount } from "../account/actors/index.ts"
 import { sendRequestsPerMinute } from "../rules/account.ts"
 
-/** What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet. */
+/** The request to the lane. The plan is that of the organization's row, and counts while the log has none yet. */
 const TakeSendRequest = Schema.Struct({ plan: Schema.Literals(sendPlans) })
 export type TakeSendRequest = typeof TakeSendRequest.Type
 
-/** Of a key's limiter, the mode: the key is `<mode>/<id of the API key>`. */
+/** The mode of a limiter's key, which is `<mode>/<id of the API key>`. */
 const modeOf = (key: string): Mode => (key.startsWith("test/") ? "test" : "live")
 
 /** One limiter a key. */
-export const sendRequestLimiter = Lane.make<TakeSendRequest, Limiter.LimiterState, Limiter.LimiterReply>({
+const rate = makeRateLane<TakeSendRequest>({
   kind: "send-rate",
   command: TakeSendRequest,
-  reply: Limiter.LimiterReply,
-  initial: Limiter.initial,
   touches: ({ key }) => [OrganizationActor.at(), SendAccount.at(modeOf(key))],
-  decide: (state, { plan }, { now, read, self }) => {
+  limitOf: ({ plan }, { read, self }) => {
     const { custom } = read(SendAccount, modeOf(self.key))
-    const limit = sendRequestsPerMinute(custom, read(OrganizationActor).sendPlan ?? plan)
-    return Limiter.decide(state, { _tag: "Take", cost: 1 }, limit, now)
+    return sendRequestsPerMinute(custom, read(OrganizationActor).sendPlan ?? plan)
   },
-  keepUntil: Limiter.keepUntil
+  passed: {
+    name: "sluice_send_rate_passed_total",
+    description: "Requests to send that passed uncounted because their limiter could not be reached"
+  }
 })
 
-const passed = Metric.counter("sluice_send_rate_passed_total", {
-  description: "Requests to send that passed uncounted because their limiter could not be reached",
-  incremental: true
-})
+export const sendRequestLimiter = rate.lane
 
 /** The headers of a counted request, names in lower case: without `X-RateLimit-Reset`; none without a limit. */
 export const sendRateFields = (decision: Decision): Record<string, string> | undefined =>
@@ -60,14 +55,11 @@ export class SendRate extends Context.Service<
 >()("sluice/send/SendRate") {
   static readonly layer: Layer.Layer<SendRate, never, Engine> = Layer.effect(
     SendRate,
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const context = yield* Effect.context<never>()
-      const take = makeTakeFromLimiter(engine, sendRequestLimiter, () => passed.updateUnsafe(1, context))
-      return SendRate.of({
+    Effect.map(rate.take, (take) =>
+      SendRate.of({
         take: ({ keyId, mode, organizationId: organization, sendPlan: plan }) =>
           take({ organization, key: `${mode}/${keyId}` }, { plan })
       })
-    })
+    )
   )
 }
