@@ -6,7 +6,7 @@
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { keyDigest, randomText } from "../common/identifiers.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../http/idempotency.ts"
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import type { ApiKey, Principal, Scope, Service } from "./model.ts"
@@ -149,13 +149,10 @@ export class ApiKeys extends Context.Service<
           yield* announce(digest)
           return { apiKey: fromRow(inserted[0]), key }
         }
-        const earlier = yield* sql<Row>`
+        const [earlier] = yield* sql<Row>`
             select * from api_keys
             where organization_id = ${organizationId} and idempotency_key = ${idempotent?.key ?? null}`
-        if (earlier[0] === undefined || earlier[0].request_digest !== idempotent?.digest) {
-          return yield* new IdempotencyConflict({ key: idempotent?.key ?? "" })
-        }
-        return { apiKey: fromRow(earlier[0]), key: null }
+        return { apiKey: fromRow(yield* replayOf(idempotent, earlier, earlier?.request_digest)), key: null }
       }, sql.withTransaction)
 
       const page: ApiKeys["Service"]["list"] = Effect.fn("ApiKeys.list")(function* ({

@@ -6,7 +6,7 @@ import { domainToUnicode } from "node:url"
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomText } from "../common/identifiers.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../http/idempotency.ts"
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
@@ -138,9 +138,10 @@ export class Organizations extends Context.Service<
         const now = DateTime.toDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
         const earlierBy = (key: string) => sql<Row>`select * from organizations where idempotency_key = ${key}`
         const replay = (row: Row | undefined) =>
-          row === undefined || row.request_digest !== idempotent?.digest
-            ? Effect.fail(new IdempotencyConflict({ key: idempotent?.key ?? "" }))
-            : Effect.succeed({ organization: fromRow(row), replayed: true })
+          Effect.map(replayOf(idempotent, row, row?.request_digest), (made) => ({
+            organization: fromRow(made),
+            replayed: true
+          }))
         if (idempotent !== undefined) {
           const [row] = yield* earlierBy(idempotent.key)
           if (row !== undefined) return yield* replay(row)

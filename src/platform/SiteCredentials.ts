@@ -6,7 +6,7 @@
 import { Clock, Context, Data, Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { keyDigest, randomText } from "../common/identifiers.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../http/idempotency.ts"
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
 
@@ -146,9 +146,7 @@ const make = Effect.gen(function* () {
     const [earlier] = yield* sql<Row>`
       select * from site_credentials
       where organization_id = ${organizationId} and idempotency_key = ${idempotent?.key ?? null}`
-    if (earlier === undefined || earlier.request_digest !== idempotent?.digest)
-      return yield* new IdempotencyConflict({ key: idempotent?.key ?? "" })
-    return { site: fromRow(earlier), credential: null }
+    return { site: fromRow(yield* replayOf(idempotent, earlier, earlier?.request_digest)), credential: null }
   }, sql.withTransaction)
 
   const list: SiteCredentials["Service"]["list"] = Effect.fn("SiteCredentials.list")(function* (options) {

@@ -81,7 +81,7 @@ export const layerUsageReports = HttpApiBuilder.group(
           })
         }).pipe(
           available,
-          Effect.catchTag("ReportConflict", ({ message }) => Effect.fail(EnvelopeConflict.of(message)))
+          Effect.catchTag("IdempotencyConflict", ({ message }) => Effect.fail(EnvelopeConflict.of(message)))
         )
     })
   })

@@ -2,11 +2,11 @@
  * Answers queries of usage, and records the reports of sites (docs/platform.md, 11.8 and 11.9). Figures follow the log,
  * normally within seconds. Needs `SqlClient` and `Engine`.
  */
-import { Clock, Context, Data, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import { isRetryable } from "../../engine/errors.ts"
-import { engineKeyOf, type IdempotentRequest } from "../../http/idempotency.ts"
+import { engineKeyOf, IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
 import { retryAfterMillis } from "../../http/RequestState.ts"
 import type { CountedProduct } from "../../platform/CallCounts.ts"
 import { BillingUnavailable } from "../errors.ts"
@@ -14,13 +14,6 @@ import type { Period } from "../periods.ts"
 import { type CountedType, hourOf, UsageReportsActor, type UsageType } from "./model.ts"
 
 export type Figures = Readonly<Record<UsageType, number>>
-
-/** The Idempotency-Key was used for another report. */
-export class ReportConflict extends Data.TaggedError("ReportConflict")<{ readonly key: string }> {
-  override get message(): string {
-    return `The Idempotency-Key ${JSON.stringify(this.key)} was used for another request.`
-  }
-}
 
 export interface UsageReport {
   readonly product: CountedProduct
@@ -48,7 +41,10 @@ export class Usage extends Context.Service<
       organizationId: string,
       report: UsageReport,
       idempotent: IdempotentRequest | undefined
-    ) => Effect.Effect<{ readonly total: number; readonly isReplayed: boolean }, ReportConflict | BillingUnavailable>
+    ) => Effect.Effect<
+      { readonly total: number; readonly isReplayed: boolean },
+      IdempotencyConflict | BillingUnavailable
+    >
   }
 >()("sluice/billing/Usage") {
   static readonly layer: Layer.Layer<Usage, never, SqlClient.SqlClient | Engine> = Layer.effect(
@@ -101,9 +97,9 @@ const make = Effect.gen(function* () {
         .askOnce(UsageReportsActor, target, command, once)
         .pipe(
           Effect.catch(
-            (error): Effect.Effect<never, ReportConflict | BillingUnavailable> =>
+            (error): Effect.Effect<never, IdempotencyConflict | BillingUnavailable> =>
               error._tag === "IdempotencyConflict"
-                ? Effect.fail(new ReportConflict({ key: idempotent.key }))
+                ? Effect.fail(new IdempotencyConflict({ key: idempotent.key }))
                 : unavailable(error)
           )
         )

@@ -7,7 +7,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { keyDigest, randomText } from "../../../common/identifiers.ts"
 import { Engine } from "../../../engine/Engine.ts"
 import type { AskError } from "../../../engine/errors.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../../../http/idempotency.ts"
+import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../../../http/idempotency.ts"
 import { type SenderRejection, SendSender, senderKey, senderName } from "../../account/actors/index.ts"
 import { maximumSenders, type Tier } from "../../limits.ts"
 import { listedTiers } from "../domains/listedTiers.ts"
@@ -141,8 +141,8 @@ const makeCreate = Effect.fnUntraced(function* ({ publicUrl = defaultPublicUrl }
     if (request === undefined) return undefined
     const earlier = yield* rows.byKey(account, request.key, yield* Clock.currentTimeMillis)
     if (earlier === undefined) return undefined
-    if (earlier.digest !== request.digest) return yield* new IdempotencyConflict({ key: request.key })
-    return { sender: earlier.sender, isReplayed: true }
+    const { sender } = yield* replayOf(request, earlier, earlier.digest)
+    return { sender, isReplayed: true }
   })
 
   /** The row with a new link, and the link's token. */

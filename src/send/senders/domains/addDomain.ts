@@ -6,7 +6,7 @@ import { makeBulkhead } from "../../../common/Bulkhead.ts"
 import { randomText } from "../../../common/identifiers.ts"
 import { type SecretsKeys, seal } from "../../../common/secretsKeys.ts"
 import type { Engine } from "../../../engine/Engine.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../../../http/idempotency.ts"
+import { type IdempotentRequest, replayOf } from "../../../http/idempotency.ts"
 import type { Organizations } from "../../../platform/Organizations.ts"
 import { isAccountRejection, SendAccount } from "../../account/actors/index.ts"
 import { maximumSenders } from "../../limits.ts"
@@ -95,8 +95,8 @@ export const makeAddDomain = (parts: AddDomainOptions) => {
     if (request === undefined) return undefined
     const earlier = yield* rows.byKey(account, request.key, yield* Clock.currentTimeMillis)
     if (earlier === undefined) return undefined
-    if (earlier.digest !== request.digest) return yield* new IdempotencyConflict({ key: request.key })
-    return { domain: earlier.domain, isReplayed: true }
+    const { domain } = yield* replayOf(request, earlier, earlier.digest)
+    return { domain, isReplayed: true }
   })
 
   const add = Effect.fnUntraced(function* (account: Account, given: NewDomain, request?: IdempotentRequest) {
