@@ -5,7 +5,7 @@
  * or a header.
  */
 import { type Cause, Clock, Context, Effect, type Fiber, type Layer, SchemaIssue, type Types } from "effect"
-import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { FindMyWay, HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ClientAbort, HttpServerError } from "effect/http/HttpServerError"
 import { type HttpApi, HttpApiError } from "effect/http-api"
 import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened, serviceWithoutEndpoints } from "./errors.ts"
@@ -52,25 +52,31 @@ type AllowedMethods = (path: string) => ReadonlyArray<string>
 
 const makeAllowedMethods = (
   api: HttpApi.Constraint,
-  extra: ReadonlyArray<readonly [method: string, path: string]>
+  extra: ReadonlyArray<readonly [method: string, path: string]>,
+  config: Partial<FindMyWay.RouterConfig>
 ): AllowedMethods => {
-  const routes: Array<readonly [method: string, pattern: RegExp]> = []
+  const router = FindMyWay.make<true>(config)
+  const methods = new Set<string>()
   const add = (method: string, path: string) => {
-    const segments = path.split("/").map((segment) => {
-      if (segment === "*") return ".*"
-      return segment.startsWith(":") ? "[^/]+" : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
-    })
-    // A route that ends with a star includes its beginning itself.
-    routes.push([method, new RegExp(`^${segments.join("/").replace(/\/\.\*$/, "(?:/.*)?")}$`)])
+    methods.add(method)
+    router.on(method, path as FindMyWay.PathInput, true)
+    // A route that ends with a star includes its beginning itself, as in the server's router.
+    if (path.endsWith("/*") && path !== "/*") router.on(method, path.slice(0, -2) as FindMyWay.PathInput, true)
   }
   for (const group of Object.values((api as HttpApi.Top).groups)) {
     for (const endpoint of Object.values(group.endpoints)) add(endpoint.method, endpoint.path)
   }
   for (const [method, path] of extra) add(method, path)
+  const has = (method: string, path: string): boolean => {
+    const found = router.find(method, path)
+    // The router takes an empty segment for a parameter, which no endpoint does.
+    return found !== undefined && Object.entries(found.params).every(([name, value]) => name === "*" || value !== "")
+  }
   return (path) => {
-    const methods = new Set(routes.filter(([, pattern]) => pattern.test(path)).map(([method]) => method))
-    if (methods.has("GET")) methods.add("HEAD")
-    return [...methods].sort()
+    // The router finds no path whose percent-encoding cannot be decoded; the rest of the path says which route it meant.
+    const literal = path.replaceAll("%", "_")
+    const allowed = [...methods].filter((method) => has(method, literal))
+    return (allowed.includes("GET") ? [...new Set([...allowed, "HEAD"])] : allowed).sort()
   }
 }
 
@@ -278,9 +284,13 @@ const headersOf = (
 /** Wraps the routes' effect; see the module comment. Registered once per server, with the API it serves. */
 export const layerEdge = (
   api: HttpApi.Constraint,
-  options: EdgeOptions & { readonly extraRoutes?: ReadonlyArray<readonly [method: string, path: string]> }
+  options: EdgeOptions & {
+    readonly extraRoutes?: ReadonlyArray<readonly [method: string, path: string]>
+    /** The settings of the server's router. */
+    readonly routerConfig?: Partial<FindMyWay.RouterConfig>
+  }
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
-  const allowedMethods = makeAllowedMethods(api, options.extraRoutes ?? [])
+  const allowedMethods = makeAllowedMethods(api, options.extraRoutes ?? [], options.routerConfig ?? {})
   const withoutBody = routesWithoutBody(api)
 
   // The type still shows the router's own errors, although every cause is answered here.

@@ -221,7 +221,7 @@ const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
     Layer.mergeAll(
       HttpApiBuilder.layer(api, { openapiPath: descriptionPath }),
       ...pages.map(({ layer }) => layer),
-      layerEdge(api, { accessLog: options.accessLog, extraRoutes }),
+      layerEdge(api, { accessLog: options.accessLog, extraRoutes, routerConfig }),
       isFast ? fastLane : Layer.empty
     ),
     { routerConfig, disableLogger: true, disableListenLog: true }
