@@ -7,19 +7,20 @@ import { usePages, useRefresh } from "../usePages.ts"
 
 type Listed = Answer<"GET", "/v1/send/emails">["data"][number]
 
-const states = [
-  "queued",
-  "held",
-  "scheduled",
-  "suppressed",
-  "canceled",
-  "sending",
-  "sent",
-  "failed",
-  "delivered",
-  "bounced",
-  "complained"
-] as const
+/** The API's states, in this order; the type says if one is missing. */
+const states = Object.keys({
+  queued: true,
+  held: true,
+  scheduled: true,
+  suppressed: true,
+  canceled: true,
+  sending: true,
+  sent: true,
+  failed: true,
+  delivered: true,
+  bounced: true,
+  complained: true
+} satisfies Readonly<Record<Listed["state"], true>>) as ReadonlyArray<Listed["state"]>
 
 const reasons = { daily_cap: "the daily cap of", sending_paused: "sending is paused for" } as const
 

@@ -10,18 +10,18 @@ import type { AskError } from "../../engine/errors.ts"
 import { type InvalidCursor, PageCursors, type Position, pageOf } from "../../http/PageCursors.ts"
 import { type EmailCommand, type EmailRejection, SendEmail } from "../account/actors/index.ts"
 import type { Message } from "../Message.ts"
+import { lastStates, type ShownState } from "../rules/emailStates.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
 import { keptContentMillis } from "./contents/limits.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import {
   type EmailHandoff,
   type EmailHold,
-  type HandoffAnswerShown,
+  type HistoryEntry,
   handoffOf,
   holdsOf,
   withAnswers
 } from "./emailDetails.ts"
-import type { ShownState } from "./forms.ts"
 import { emailsTable } from "./table.ts"
 
 /** Nobody's email in this mode, or one that is not kept any more. */
@@ -35,13 +35,6 @@ export class EmailNotWaiting extends Data.TaggedError("EmailNotWaiting")<{
 
 /** The time is too far ahead. */
 export class ScheduleTooFar extends Data.TaggedError("ScheduleTooFar")<{ readonly latest: number }> {}
-
-/** Something that happened to an email, in Unix milliseconds. */
-export interface HistoryEntry extends Partial<HandoffAnswerShown> {
-  readonly state: ShownState
-  readonly at: number
-  readonly recipient?: string
-}
 
 export interface EmailView {
   readonly id: string
@@ -138,12 +131,9 @@ const historyOf = (lines: string): ReadonlyArray<HistoryEntry> =>
     return recipient === undefined ? { state, at } : { state, at, recipient }
   })
 
-/** What an email ends with; reports of recipients may come later. */
-const ends: ReadonlySet<ShownState> = new Set(["canceled", "suppressed", "sent", "failed", "bounced"])
-
 /** Whether the time of the content is over, though the stream may have it for longer. */
 const isErased = (history: ReadonlyArray<HistoryEntry>, now: number): boolean => {
-  const end = history.find(({ state }) => ends.has(state))
+  const end = history.find(({ state }) => lastStates.has(state))
   return end !== undefined && now >= end.at + keptContentMillis
 }
 

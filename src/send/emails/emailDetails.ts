@@ -11,10 +11,10 @@ import { SendEmail, SendSender } from "../account/actors/index.ts"
 import { capOf } from "../account/actors/senderRules.ts"
 import { emailJobId } from "../handoff/jobs.ts"
 import { sendJobsTable } from "../handoff/tables.ts"
+import { eventOfState, type ShownState } from "../rules/emailStates.ts"
 import { heldUntil } from "../rules/hold.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
-import type { HistoryEntry } from "./Emails.ts"
-import type { holdReasons, ShownState } from "./forms.ts"
+import type { holdReasons } from "./forms.ts"
 
 /** What an answer says. */
 export interface HandoffAnswerShown {
@@ -24,6 +24,13 @@ export interface HandoffAnswerShown {
   readonly kind: string | null
   /** Words of the other side, or what went wrong. */
   readonly reason: string | null
+}
+
+/** Something that happened to an email, in Unix milliseconds. */
+export interface HistoryEntry extends Partial<HandoffAnswerShown> {
+  readonly state: ShownState
+  readonly at: number
+  readonly recipient?: string
 }
 
 /** A hand-off that goes on. */
@@ -37,14 +44,6 @@ export interface EmailHandoff {
 /** Most moments of a history whose events are looked for. */
 const maximumMoments = 100
 
-const told: Readonly<Record<string, string>> = {
-  sent: "send.email.sent",
-  delivered: "send.email.delivered",
-  bounced: "send.email.bounced",
-  complained: "send.email.complained",
-  failed: "send.email.failed"
-}
-
 interface Data extends Partial<HandoffAnswerShown> {
   readonly messageId?: string
   readonly recipient?: string
@@ -57,13 +56,13 @@ export const withAnswers = Effect.fnUntraced(function* (
   id: string,
   history: ReadonlyArray<HistoryEntry>
 ): Effect.fn.Return<ReadonlyArray<HistoryEntry>, SqlError.SqlError> {
-  const moments = history.filter(({ state }) => told[state] !== undefined).map(({ at }) => at)
+  const moments = history.filter(({ state }) => eventOfState.has(state)).map(({ at }) => at)
   if (moments.length === 0) return history
   // A fact and its event are of one decision, and so of one moment.
   const rows = yield* sql<{ readonly type: string; readonly at: number; readonly body: string }>`
     select type, created_at as at, body from ${sql(eventsTable)}
     where organization_id = ${organizationId} and created_at = any(${moments.slice(-maximumMoments)}::int8[])
-      and type = any(${Object.values(told)}::text[]) and position(${`"messageId":${JSON.stringify(id)}`} in body) > 0`
+      and type = any(${[...eventOfState.values()]}::text[]) and position(${`"messageId":${JSON.stringify(id)}`} in body) > 0`
   // By its text, because PostgreSQL reads no JSON with U+0000 or half a surrogate pair in it. The event log has written it.
   const events = rows
     .map(({ at, body, type }) => ({ at: Number(at), type, data: (JSON.parse(body) as { readonly data: Data }).data }))
@@ -72,7 +71,7 @@ export const withAnswers = Effect.fnUntraced(function* (
     const event = events.find(
       ({ at, data, type }) =>
         at === entry.at &&
-        type === told[entry.state] &&
+        type === eventOfState.get(entry.state) &&
         (entry.recipient === undefined || data.recipient === entry.recipient)
     )
     if (event === undefined) return entry

@@ -3,8 +3,8 @@
  * unchanged. Schemas only; `readMessage.ts` checks what they cannot.
  */
 import { Schema } from "effect"
-import type { EmailStage } from "../account/actors/model.ts"
 import { maximumEmails } from "../limits.ts"
+import { firstStates, lastEvents, shownStates } from "../rules/emailStates.ts"
 
 /** One address or several. */
 const Addresses = Schema.Union([Schema.String, Schema.Array(Schema.String)])
@@ -46,7 +46,7 @@ export const BatchForm = Schema.Array(EmailForm)
 /** What was accepted. */
 export const SentEmail = Schema.Struct({
   id: Schema.String.annotate({ description: "em_…" }),
-  state: Schema.Literals(["queued", "held", "scheduled", "suppressed"]),
+  state: Schema.Literals(firstStates),
   heldUntil: Schema.optionalKey(Schema.String).annotate({
     description: "Where it is held and that is known: ISO 8601, an upper bound"
   }),
@@ -57,35 +57,6 @@ export const SentEmail = Schema.Struct({
 export type SentEmail = typeof SentEmail.Type
 
 export const SentEmails = Schema.Struct({ data: Schema.Array(SentEmail) }).annotate({ identifier: "SentEmails" })
-
-/** Where an email may be, as it is shown. */
-export const shownStates = [
-  "queued",
-  "held",
-  "scheduled",
-  "suppressed",
-  "canceled",
-  "sending",
-  "sent",
-  "failed",
-  "delivered",
-  "bounced",
-  "complained"
-] as const satisfies ReadonlyArray<Exclude<EmailStage, "none">>
-export type ShownState = (typeof shownStates)[number]
-
-/** What Resend's API calls the last thing that happened to an email. */
-export const lastEvents = [
-  "queued",
-  "scheduled",
-  "canceled",
-  "suppressed",
-  "sent",
-  "delivered",
-  "bounced",
-  "complained",
-  "failed"
-] as const
 
 /** Why an email may be held. */
 export const holdReasons = ["daily_cap", "sending_paused"] as const

@@ -19,17 +19,9 @@ import {
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import { MaximumBodyBytes } from "../../http/rawBody.ts"
 import { type CurrentPrincipal, SendAccess } from "../../platform/access.ts"
-import {
-  BatchForm,
-  ChangedEmail,
-  EmailForm,
-  EmailList,
-  SentEmail,
-  SentEmails,
-  ShownEmail,
-  shownStates
-} from "../emails/forms.ts"
+import { BatchForm, ChangedEmail, EmailForm, EmailList, SentEmail, SentEmails, ShownEmail } from "../emails/forms.ts"
 import { maximumSendBodyBytes } from "../limits.ts"
+import { shownStates } from "../rules/emailStates.ts"
 import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejectionErrors.ts"
 
 /**

@@ -12,9 +12,10 @@ import { CurrentPrincipal } from "../../platform/access.ts"
 import { CallCounts, type CallCountsShape } from "../../platform/CallCounts.ts"
 import { AcceptEmails, type EmailOwner } from "../emails/AcceptEmails.ts"
 import { type EmailDetail, Emails, type EmailView } from "../emails/Emails.ts"
-import type { EmailForm, ListedEmail, lastEvents, ShownEmail, ShownState } from "../emails/forms.ts"
+import type { EmailForm, ListedEmail, ShownEmail } from "../emails/forms.ts"
 import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "../emails/readMessage.ts"
 import { makeSendMetrics, type SendMetrics } from "../emails/SendMetrics.ts"
+import { lastEventOf } from "../rules/emailStates.ts"
 import { emailFault, inTime, sendingFault } from "./emailErrors.ts"
 import { EmailsApi } from "./emailsApi.ts"
 import { SendInvalidRequest } from "./sendErrors.ts"
@@ -84,10 +85,6 @@ const sendHandlers = (services: Services) => {
     )
   }
 }
-
-/** What Resend's API calls a state: an email that waits is queued there until it is sent. */
-const lastEventOf = (state: ShownState): (typeof lastEvents)[number] =>
-  state === "held" || state === "sending" ? "queued" : state
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 

@@ -5,6 +5,7 @@
 import type { PublicEvent } from "../../../engine/Actor.ts"
 import { publicEvent } from "../../../events/index.ts"
 import { maximumReasonLength } from "../../limits.ts"
+import { emailStateTable } from "../../rules/emailStates.ts"
 import type { TriggerCount } from "../../rules/pause.ts"
 import { type Mode, partsOfSender } from "./actorKeys.ts"
 import type { EmailReport, SendAccountFact, SenderFact } from "./model.ts"
@@ -61,13 +62,14 @@ export const promotionEvent = (
   return [publicEvent("send.domain.promoted", data, isLive(mode))]
 }
 
+/** The events of reports: those of the states that they lead to, and one of a delay, which leaves the email as it is. */
 const types = {
-  handedOver: "send.email.sent",
+  handedOver: emailStateTable.sent.event,
   delayed: "send.email.delayed",
-  failed: "send.email.failed",
-  delivered: "send.email.delivered",
-  bounced: "send.email.bounced",
-  complained: "send.email.complained"
+  failed: emailStateTable.failed.event,
+  delivered: emailStateTable.delivered.event,
+  bounced: emailStateTable.bounced.event,
+  complained: emailStateTable.complained.event
 } as const
 
 /** The event of a report that counts; undefined where the report does not say enough for one. */

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { type AccountState, initialState as initialAccount } from "../../rules/account.ts"
 import { riskySignals } from "../../rules/admission.ts"
+import { emailStates, firstStates } from "../../rules/emailStates.ts"
 import { type HoldsState, holds } from "../../rules/hold.ts"
 import { pauseReasons } from "../../rules/pause.ts"
 import { isSendRejection } from "../../rules/rejections.ts"
@@ -29,23 +30,6 @@ const Instant = Schema.NullOr(Schema.Finite)
 const Place = Schema.NullOr(Schema.Finite)
 
 // Emails
-
-/** `none`: no such email. `sending`: the mailer has it. The last four are what was reported of it last. */
-export const emailStates = [
-  "none",
-  "queued",
-  "held",
-  "scheduled",
-  "suppressed",
-  "canceled",
-  "sending",
-  "sent",
-  "failed",
-  "delivered",
-  "bounced",
-  "complained"
-] as const
-export type EmailStage = (typeof emailStates)[number]
 
 /** What is kept of an email; recipients and content are elsewhere. See {@link SendEmail}. */
 export const EmailState = Schema.Struct({
@@ -79,7 +63,7 @@ const bytes = { bytes: Schema.optionalKey(Schema.Finite) }
 export const EmailFact = Schema.Union([
   Schema.TaggedStruct("Accepted", {
     ...at,
-    state: Schema.Literals(["queued", "held", "scheduled", "suppressed"]),
+    state: Schema.Literals(firstStates),
     mode: Schema.Literals(modes),
     sender: Schema.String,
     place: Place,
