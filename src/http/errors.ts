@@ -5,33 +5,10 @@
  * decides, so that unknown routes and methods answer in their product's shape too.
  */
 
+import type { ErrorCode } from "./errorTable.ts"
 import { resendErrorName } from "./resendNames.ts"
 
-/** Every error code with its HTTP status. One enumeration for all products; a test lists it in the docs. */
-export const errorStatus = {
-  invalid_request: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  sender_not_verified: 403,
-  sending_paused: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  conflict: 409,
-  idempotency_conflict: 409,
-  payload_too_large: 413,
-  uri_too_long: 414,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  monthly_limit_reached: 429,
-  probation_limit_reached: 429,
-  verification_too_soon: 429,
-  request_header_fields_too_large: 431,
-  internal_error: 500,
-  unavailable: 503
-} as const
-
-export type ErrorCode = keyof typeof errorStatus
+export { type ErrorCode, errorStatus } from "./errorTable.ts"
 
 /** The four documented shapes of an error body. */
 export type ErrorShape = "coded" | "sentence" | "nested" | "envelope"

@@ -2,7 +2,7 @@
  * Maps errors to the names of Resend's API (docs/platform.md, 1.4): those of its package, so that a program written for
  * Resend takes the same branch as there. Pure.
  */
-import type { ErrorCode } from "./errors.ts"
+import type { ErrorCode } from "./errorTable.ts"
 
 /** Resend's names for errors that the platform has. */
 export type ResendErrorName =

@@ -1,52 +1,35 @@
-/** What admission rejects a request to send with, as the API describes it (docs/platform.md, 9.7). */
+/** Defines the errors of requests to send that admission rejects, for the API's description (docs/platform.md, 9.7). */
 import { Schema } from "effect"
+import { nestedError } from "../../http/errorClass.ts"
 import type { SendRejection } from "../rules/rejections.ts"
-
-const rejected = <const Code extends SendRejection["code"], Fields extends Schema.Struct.Fields>(
-  code: Code,
-  fields: Fields
-) => ({ error: Schema.Struct({ code: Schema.Literal(code), message: Schema.String, ...fields }) })
 
 const resetsAt = Schema.String.annotate({ description: "ISO 8601" })
 
 /** 403: a sender of the request is not verified. */
-export class SenderNotVerified extends Schema.Error<SenderNotVerified>("sluice/SenderNotVerified")(
-  { _tag: Schema.tagDefaultOmit("SenderNotVerified"), ...rejected("sender_not_verified", {}) },
-  { httpApiStatus: 403, description: "A sender is neither a verified domain nor a verified address" }
-) {}
+export class SenderNotVerified extends nestedError<SenderNotVerified>()("SenderNotVerified", "sender_not_verified") {}
 
 /** 403: the account is paused. */
-export class SendingPaused extends Schema.Error<SendingPaused>("sluice/SendingPaused")(
-  { _tag: Schema.tagDefaultOmit("SendingPaused"), ...rejected("sending_paused", {}) },
-  { httpApiStatus: 403, description: "Sending is paused until support lifts the pause" }
-) {}
+export class SendingPaused extends nestedError<SendingPaused>()("SendingPaused", "sending_paused") {}
 
 /** 429: the month's emails are used up. Waiting does not help before the next month, so there is no `Retry-After`. */
-export class MonthlyLimitReached extends Schema.Error<MonthlyLimitReached>("sluice/MonthlyLimitReached")(
-  {
-    _tag: Schema.tagDefaultOmit("MonthlyLimitReached"),
-    ...rejected("monthly_limit_reached", {
-      limit: Schema.Int,
-      used: Schema.Int,
-      resetsAt,
-      upgradeUrl: Schema.String
-    })
-  },
-  { httpApiStatus: 429, description: "The plan's emails of this month do not take the request" }
+export class MonthlyLimitReached extends nestedError<MonthlyLimitReached>()(
+  "MonthlyLimitReached",
+  "monthly_limit_reached",
+  undefined,
+  { limit: Schema.Int, used: Schema.Int, resetsAt, upgradeUrl: Schema.String }
 ) {}
 
 /** 429: a probation cap; `Retry-After` says when the request passes it. */
-export class ProbationLimitReached extends Schema.Error<ProbationLimitReached>("sluice/ProbationLimitReached")(
+export class ProbationLimitReached extends nestedError<ProbationLimitReached>()(
+  "ProbationLimitReached",
+  "probation_limit_reached",
+  undefined,
   {
-    _tag: Schema.tagDefaultOmit("ProbationLimitReached"),
-    ...rejected("probation_limit_reached", {
-      limit: Schema.Int,
-      window: Schema.Literals(["hour", "day"]),
-      metric: Schema.Literals(["sends", "recipient_domains"]),
-      resetsAt
-    })
-  },
-  { httpApiStatus: 429, description: "A cap of the probation does not take the request" }
+    limit: Schema.Int,
+    window: Schema.Literals(["hour", "day"]),
+    metric: Schema.Literals(["sends", "recipient_domains"]),
+    resetsAt
+  }
 ) {}
 
 /** A rejection as the error that the API describes. */

@@ -6,6 +6,7 @@ import { Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { AskError, isRetryable } from "../../engine/errors.ts"
 import { databaseFailed } from "../../http/databaseFailure.ts"
+import { nestedError } from "../../http/errorClass.ts"
 import { NestedUnavailable } from "../../http/nestedErrors.ts"
 import { retryAfter, retryAfterMillis, unlessRead } from "../../http/RequestState.ts"
 import type { EngineNotStarted } from "../../platform/EngineOnDemand.ts"
@@ -24,17 +25,10 @@ export {
 } from "../../http/nestedErrors.ts"
 
 /** 429: the address was mailed a moment ago; `Retry-After` says when it may be mailed again. */
-export class VerificationTooSoonError extends Schema.Error<VerificationTooSoonError>("sluice/VerificationTooSoonError")(
-  {
-    _tag: Schema.tagDefaultOmit("VerificationTooSoonError"),
-    error: Schema.Struct({ code: Schema.Literal("verification_too_soon"), message: Schema.String })
-  },
-  { httpApiStatus: 429, description: "The address was mailed a moment ago; wait `Retry-After` seconds" }
-) {
-  static of(message: string): VerificationTooSoonError {
-    return new VerificationTooSoonError({ error: { code: "verification_too_soon", message } })
-  }
-}
+export class VerificationTooSoonError extends nestedError<VerificationTooSoonError>()(
+  "VerificationTooSoonError",
+  "verification_too_soon"
+) {}
 
 /** How long a request may take before the answer says that its outcome is not known. */
 const requestTimeoutMillis = 10_000
