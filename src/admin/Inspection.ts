@@ -4,7 +4,7 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
-import { Engine } from "../engine/Engine.ts"
+import { Engine, Operator } from "../engine/Engine.ts"
 import type { PartitionSummary } from "../engine/operator/inspect.ts"
 import type { RecoverAsked, Recovered } from "../engine/operator/recoverHere.ts"
 
@@ -32,21 +32,21 @@ export class Inspection extends Context.Service<
   static readonly layer = (actors: ReadonlyArray<AnyActor>): Layer.Layer<Inspection, never, Engine> =>
     Layer.effect(
       Inspection,
-      Effect.map(Engine, (engine) =>
+      Effect.map(Effect.map(Engine, Operator.of), (operator) =>
         Inspection.of({
           kinds: actors.map(({ kind }) => kind).sort(),
-          partitions: engine.summarizePartitions,
+          partitions: operator.summarizePartitions,
           frame: Effect.fn("Inspection.frame")((partition, sequence) =>
-            Effect.mapBoth(engine.inspectFrame(partition, sequence), {
+            Effect.mapBoth(operator.inspectFrame(partition, sequence), {
               onSuccess: (found) => (found === undefined ? undefined : asJson(found)),
               onFailure: nothing
             })
           ),
           partition: Effect.fn("Inspection.partition")((partition) =>
-            Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing })
+            Effect.mapBoth(operator.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing })
           ),
           recover: Effect.fn("Inspection.recover")((partition, asked) =>
-            Effect.mapError(engine.recoverPartition(partition, asked), nothing)
+            Effect.mapError(operator.recoverPartition(partition, asked), nothing)
           ),
           actor: Effect.fn("Inspection.actor")((kind, organization, key) => {
             const actor = actors.find((known) => known.kind === kind)
@@ -56,7 +56,7 @@ export class Inspection extends Context.Service<
                     message: `no actor is of the kind ${kind}; known: ${actors.map((known) => known.kind).join(", ")}`
                   })
                 )
-              : Effect.mapBoth(engine.inspectActor(actor, { organization, key }), {
+              : Effect.mapBoth(operator.inspectActor(actor, { organization, key }), {
                   onSuccess: asJson,
                   onFailure: nothing
                 })

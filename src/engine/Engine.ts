@@ -52,6 +52,7 @@ export interface EngineOptions<R = never> {
   readonly config?: Partial<EngineConfig>
 }
 
+export * as Operator from "./Operator.ts"
 export type { OnceOptions, OnceReply, Target }
 export { Engine, EngineRefused }
 
@@ -185,7 +186,7 @@ export const layer = <R = never>(
 > => Layer.effect(Engine, make(options))
 
 /**
- * * The engine in memory, without any server: its data goes with the process. It serves as soon as the layer is built.
+ * An engine in memory, without a server; its data ends with the process. It serves as soon as the layer is built.
  *
  * @example
  * ```ts

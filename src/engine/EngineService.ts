@@ -3,14 +3,12 @@
  * `sluice/limits`) do not load an engine.
  */
 import { Context, type Effect, type Exit, type Stream } from "effect"
-import type { Actor, AnyActor } from "./Actor.ts"
+import type { Actor } from "./Actor.ts"
 import type { Target } from "./address.ts"
-import type { AskError, EngineRefused, OnceError, PartitionStopped } from "./errors.ts"
+import type { AskError, OnceError, PartitionStopped } from "./errors.ts"
 import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./followTypes.ts"
 import type { Lane } from "./Lane.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
-import type { ActorInspection, InspectedFrame, PartitionInspection, PartitionSummary } from "./operator/inspect.ts"
-import type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
 import type { FactOf } from "./Reactor.ts"
 import type { Status } from "./shell/partition/EngineContext.ts"
 
@@ -151,17 +149,5 @@ export class Engine extends Context.Service<
 
     /** The status of each partition placed here, for /readyz. */
     readonly status: Effect.Effect<ReadonlyArray<{ readonly partition: number; readonly status: Status }>>
-
-    /** Reports why a partition does not serve, and resumes it if that is allowed; its owner does it, wherever it is. */
-    readonly recoverPartition: (partition: number, asked: RecoverAsked) => Effect.Effect<Recovered, EngineRefused>
-    readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
-    /** The figures of every partition placed here, in order. */
-    readonly summarizePartitions: Effect.Effect<ReadonlyArray<PartitionSummary>>
-    /** A frame of a partition placed here; undefined if the log does not hold it, or does not answer. */
-    readonly inspectFrame: (
-      partition: number,
-      sequence: number
-    ) => Effect.Effect<InspectedFrame | undefined, EngineRefused>
-    readonly inspectActor: (actor: AnyActor, target: Target) => Effect.Effect<ActorInspection, EngineRefused>
   }
 >()("sluice/engine/Engine") {}

@@ -9,14 +9,6 @@ import { type AskError, CommandInvalid, type OnceError, type Overloaded } from "
 import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./followTypes.ts"
 import type { Lane } from "./Lane.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
-import { atOwner } from "./operator/atOwner.ts"
-import {
-  type ActorInspection,
-  type InspectedFrame,
-  type PartitionInspection,
-  summarizePartition
-} from "./operator/inspect.ts"
-import type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
 import type { FactOf } from "./Reactor.ts"
 import { followChanges, followFacts, subscribed } from "./shell/followers/followFacts.ts"
 import { awaitAllServing } from "./shell/partition/awaitStatus.ts"
@@ -220,25 +212,6 @@ export const makeEngine = (context: EngineContext, services: Context.Context<nev
     ready: awaitAllServing(local),
     status: Effect.sync(() =>
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
-    ),
-    // The values that cross processes are the same as JSON.
-    inspectPartition: (id: number) =>
-      Effect.map(atOwner(context, id, "inspect partition"), (found) => found as PartitionInspection),
-    recoverPartition: (id: number, asked: RecoverAsked) =>
-      Effect.map(atOwner(context, id, "recover", asked), (found) => found as Recovered),
-    summarizePartitions: Effect.suspend(() =>
-      Effect.forEach(
-        [...local.values()].sort((one, other) => one.id - other.id),
-        summarizePartition,
-        { concurrency: 8 }
-      )
-    ),
-    inspectFrame: (id: number, sequence: number) =>
-      Effect.map(atOwner(context, id, "inspect frame", sequence), (found) => found as InspectedFrame),
-    inspectActor: (actor: AnyActor, { key = "", organization }: Target) =>
-      Effect.map(
-        atOwner(context, places.idOf(organization), "inspect actor", { organization, kind: actor.kind, key }),
-        (found) => found as ActorInspection
-      )
+    )
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { Engine } from "../engine/Engine.ts"
+import { Engine, Operator } from "../engine/Engine.ts"
 import { isInternalKind } from "../engine/internalActor.ts"
 import { EventLog, type EventReader } from "./EventLog.ts"
 
@@ -50,6 +50,7 @@ export class EventOrigins extends Context.Service<
     EventOrigins,
     Effect.gen(function* () {
       const engine = yield* Engine
+      const { inspectFrame } = Operator.of(engine)
       const log = yield* EventLog
       return EventOrigins.of({
         of: Effect.fn("EventOrigins.of")(function* (reader, eventId) {
@@ -57,7 +58,7 @@ export class EventOrigins extends Context.Service<
           if (place === undefined) return undefined
           const { index, sequence } = place
           const partition = engine.partitionOf(reader.organizationId)
-          const found = yield* Effect.orElseSucceed(engine.inspectFrame(partition, sequence), () => undefined)
+          const found = yield* Effect.orElseSucceed(inspectFrame(partition, sequence), () => undefined)
           if (found === undefined) return { partition, sequence, index, frame: null }
           const { epoch, now, number, records } = found.frame
           const own = records[index]?.actor

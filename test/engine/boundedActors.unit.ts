@@ -4,6 +4,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { type Checkpoints, CheckpointsUnavailable } from "../../src/engine/ports/Checkpoints.ts"
 import { Counter, Reminder } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
@@ -16,7 +17,7 @@ describe("rule 10, bounded actors", () => {
       const { engine } = yield* serving(deployment, { config: { idleMillis: 10_000, checkpointMillis: 5_000 } })
       for (let n = 0; n < 20; n++) yield* engine.ask(Counter, { organization: `org_${n}` }, add(n))
       yield* TestClock.adjust("1 minute")
-      expect(yield* engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+      expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
       expect(yield* engine.ask(Counter, { organization: "org_7" }, add(1))).toBe(8)
       expect(yield* engine.state(Counter, { organization: "org_19" })).toMatchObject({ total: 19 })
     })
@@ -115,7 +116,7 @@ describe("rule 10, bounded actors", () => {
         yield* TestClock.adjust("3 seconds")
         expect(yield* first.engine.ask(Reminder, { organization: "soon" }, { _tag: "Rang" })).toEqual([3_000])
         yield* TestClock.adjust("5 minutes")
-        expect(yield* first.engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+        expect(yield* Operator.of(first.engine).inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
         yield* TestClock.setTime(600_000)
         expect(yield* first.engine.ask(Reminder, { organization: "evicted" }, { _tag: "Rang" })).toEqual([600_000])
         yield* first.stop

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import * as Operator from "../../src/engine/Operator.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, type StartOptions, serving } from "./support/deployment.ts"
 import { Alarm } from "./support/loads.ts"
@@ -98,7 +99,7 @@ describe("an alarm that is set anew", () => {
       yield* set("kept", 100_000)
       yield* set("left", 70_000)
       yield* TestClock.adjust("60 seconds")
-      expect(yield* engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+      expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
       yield* set("left", 110_000)
       yield* TestClock.setTime(90_000)
       expect(yield* rings("left")).toEqual([])

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { type Checkpoints, CheckpointsUnavailable } from "../../src/engine/ports/Checkpoints.ts"
 import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
 import type { Reactor } from "../../src/engine/Reactor.ts"
@@ -38,7 +39,7 @@ describe("what has changed since the last checkpoint", () => {
         for (let n = 0; n < 5; n++) expect(yield* engine.ask(Counter, { organization: `org_${n}` }, get)).toBe(11)
         isAway = false
         yield* TestClock.adjust("1 minute")
-        expect(yield* engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+        expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
         for (let n = 0; n < 5; n++) expect(yield* engine.ask(Counter, { organization: `org_${n}` }, get)).toBe(11)
       }).pipe(quiet)
   )
@@ -68,7 +69,7 @@ describe("what has changed since the last checkpoint", () => {
         yield* engine.ask(Counter, target, add(10))
         yield* Deferred.succeed(gate, undefined)
         yield* TestClock.adjust("2 minutes")
-        expect(yield* engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+        expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
         expect(yield* engine.ask(Counter, target, get)).toBe(11)
         yield* stop
         const again = yield* serving(deployment)

@@ -10,6 +10,7 @@ import { Engine, layerMemory } from "../../src/engine/Engine.ts"
 import { isRetryable } from "../../src/engine/errors.ts"
 import { encodeClaim } from "../../src/engine/frame.ts"
 import { publishTo } from "../../src/engine/memory/JournalMemory.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { Account, Counter, Limiter, Reminder } from "./support/actors.ts"
 import { makeDeployment, partitionIn, serving, start } from "./support/deployment.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
@@ -151,22 +152,24 @@ describe("the engine in memory", () => {
       const engine = yield* Engine
       yield* engine.ask(Account, { ...target, key: "a" }, { _tag: "Deposit", amount: 5 })
       yield* engine.ask(Counter, target, add(1))
-      expect(yield* engine.inspectActor(Account, { ...target, key: "a" })).toMatchObject({
+      expect(yield* Operator.of(engine).inspectActor(Account, { ...target, key: "a" })).toMatchObject({
         partition: 0,
         state: { balance: 5 },
         sequence: 2,
         inMemory: true,
         lastRecords: [{ record: { change: 5 }, sequence: 2, kind: "account" }]
       })
-      expect(yield* engine.inspectPartition(0)).toMatchObject({
+      expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({
         status: { _tag: "Serving" },
         head: { sequence: 3, epoch: 1 },
         log: { firstSequence: 1, lastSequence: 3 },
         actorsInMemory: 2,
         changedSinceCheckpoint: 2
       })
-      expect(yield* engine.inspectActor(Counter, { organization: "nobody" })).toMatchObject({ state: undefined })
-      expect(yield* Effect.flip(engine.inspectPartition(7))).toMatchObject({ _tag: "EngineRefused" })
+      expect(yield* Operator.of(engine).inspectActor(Counter, { organization: "nobody" })).toMatchObject({
+        state: undefined
+      })
+      expect(yield* Effect.flip(Operator.of(engine).inspectPartition(7))).toMatchObject({ _tag: "EngineRefused" })
     }).pipe(Effect.provide(layerMemory({ actors: [Counter, Account] })))
   )
 
@@ -255,7 +258,7 @@ describe("rule 15, lanes", () => {
       const { engine } = yield* serving(makeDeployment(), { config })
       yield* engine.ask(Counter, { ...target, key: "limit" }, add(3))
       yield* TestClock.adjust("5 minutes")
-      expect(yield* engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+      expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
       const answers = yield* Effect.forEach(Array.from({ length: 8 }), () => engine.askLane(Limiter, target, null), {
         concurrency: "unbounded"
       })
@@ -307,7 +310,7 @@ describe("rule 10, room in memory", () => {
       expect(partitionIn(engine).core.probe.counts.organizations).toBe(10)
       yield* Effect.repeat(TestClock.adjust("3 seconds"), { times: 5 })
       expect((yield* ask(11))._tag).toBe("Success")
-      expect((yield* engine.inspectPartition(0)).actorsInMemory).toBeLessThanOrEqual(10)
+      expect((yield* Operator.of(engine).inspectPartition(0)).actorsInMemory).toBeLessThanOrEqual(10)
       expect(yield* engine.state(Counter, { organization: "org_3" })).toMatchObject({ total: 2 })
     })
   )

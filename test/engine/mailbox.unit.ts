@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import { maximumDrainBytes, maximumDrainCommands, maximumFrameBytes } from "../../src/engine/limits.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
@@ -50,7 +51,7 @@ describe("rule 13, a partition under pressure", () => {
       const asks = yield* Effect.forEach(Array.from({ length: 60 }), (_, n) => ask(`org_${n % 20}`))
       yield* TestClock.adjust(0)
       expect(asks.filter((fiber) => fiber.pollUnsafe() !== undefined).length).toBe(20)
-      expect(yield* engine.inspectPartition(0)).toMatchObject({ mailboxDepth: 40 })
+      expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ mailboxDepth: 40 })
       yield* open
       expect((yield* Effect.forEach(asks, Fiber.join)).filter(({ _tag }) => _tag === "Success").length).toBe(40)
     })

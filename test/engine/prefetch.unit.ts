@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { maximumPrefetchedActors, maximumTouchedActors } from "../../src/engine/limits.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { type Checkpoints, CheckpointsUnavailable } from "../../src/engine/ports/Checkpoints.ts"
 import { type CoreDriver, servingCore } from "./support/core.ts"
 import { failAllReads, runUnread } from "./support/coreSteps.ts"
@@ -178,7 +179,7 @@ describe("prefetch of an engine", () => {
         yield* engine.prefetch(Post, target, send(["other"]))
         yield* TestClock.adjust("1 minute")
         isAway = false
-        expect((yield* engine.inspectPartition(0)).actorsInMemory).toBe(4)
+        expect((yield* Operator.of(engine).inspectPartition(0)).actorsInMemory).toBe(4)
       })
   )
 })

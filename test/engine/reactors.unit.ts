@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import * as EngineModule from "../../src/engine/Engine.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { Placement } from "../../src/engine/ports/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import * as Reactors from "../../src/engine/Reactors.ts"
@@ -89,7 +90,7 @@ describe("reactors that run", () => {
       const { control, reactor } = makeSums()
       const { engine } = yield* serving(makeDeployment(), { actors: [Account, Counter], reactors: [reactor] })
       const lags = Effect.gen(function* () {
-        const { cursors, head } = yield* engine.inspectPartition(0)
+        const { cursors, head } = yield* Operator.of(engine).inspectPartition(0)
         const { lag, sequence } = cursors.find((cursor) => cursor.reactor === "sums")!
         const [gauge] = (yield* metricOf("sluice_cursor_lag_frames")).filter(
           ({ attributes }) => attributes?.reactor === "sums"

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as RemoteMemory from "../../src/engine/memory/RemoteMemory.ts"
+import * as Operator from "../../src/engine/Operator.ts"
 import { layerLocal, Placement } from "../../src/engine/ports/Placement.ts"
 import { Counter } from "./support/actors.ts"
 import { elapse, makeDeployment, start } from "./support/deployment.ts"
@@ -33,24 +34,26 @@ describe("a partition that has stopped", () => {
   it.effect("is looked into from another process", () =>
     Effect.gen(function* () {
       const { far } = yield* refused()
-      expect(yield* far.inspectPartition(0)).toMatchObject({ partition: 0, status: { _tag: "Stopped" } })
+      expect(yield* Operator.of(far).inspectPartition(0)).toMatchObject({ partition: 0, status: { _tag: "Stopped" } })
     })
   )
 
   it.effect("is recovered by the process that has it, once that is allowed, and serves again", () =>
     Effect.gen(function* () {
       const { far, owner } = yield* refused()
-      const found = yield* far.recoverPartition(0, { acceptLoss: false, acceptClock: false })
+      const found = yield* Operator.of(far).recoverPartition(0, { acceptLoss: false, acceptClock: false })
       expect(found).toMatchObject({ partition: 0, fits: false, changeable: true })
       expect(found.lines.join(" ")).toMatch(/but the log ends at/)
       expect(yield* owner.status).toMatchObject([{ status: { _tag: "Stopped" } }])
-      const asked = yield* Effect.forkChild(far.recoverPartition(0, { acceptLoss: true, acceptClock: false }))
+      const asked = yield* Effect.forkChild(
+        Operator.of(far).recoverPartition(0, { acceptLoss: true, acceptClock: false })
+      )
       yield* elapse(5)
       expect(yield* Fiber.join(asked)).toMatchObject({ fits: false, changeable: false })
       yield* owner.ready
       yield* elapse(1)
       expect(yield* far.ask(Counter, target, add(1))).toBeGreaterThan(0)
-      expect(yield* far.recoverPartition(0, { acceptLoss: true, acceptClock: true })).toMatchObject({
+      expect(yield* Operator.of(far).recoverPartition(0, { acceptLoss: true, acceptClock: true })).toMatchObject({
         fits: true,
         lines: []
       })
@@ -64,7 +67,7 @@ describe("a partition that has stopped", () => {
       const asked = yield* Effect.forkChild(
         Effect.forEach(
           [far, owner],
-          (engine) => Effect.flip(engine.recoverPartition(0, { acceptLoss: true, acceptClock: true })),
+          (engine) => Effect.flip(Operator.of(engine).recoverPartition(0, { acceptLoss: true, acceptClock: true })),
           { concurrency: "unbounded" }
         )
       )

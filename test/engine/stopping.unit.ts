@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"
+import * as Operator from "../../src/engine/Operator.ts"
 import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
 import { Counter, Limiter, Reminder } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
@@ -136,7 +137,7 @@ describe("a shutdown under load", () => {
             acknowledged++
             yield* Effect.yieldNow
           }
-          expect(yield* engine.inspectPartition(0)).toMatchObject({ head: { epoch: life + 1 } })
+          expect(yield* Operator.of(engine).inspectPartition(0)).toMatchObject({ head: { epoch: life + 1 } })
           yield* stop
         }
         const { engine } = yield* serving(deployment)
