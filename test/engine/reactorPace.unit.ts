@@ -287,7 +287,7 @@ describe("a reactor that waits", () => {
       const { batches, burst, partition } = yield* waiting()
       yield* burst(1)
       yield* TestClock.adjust(0)
-      partition.wantsPositions = true
+      partition.needsRoom(true)
       partition.feed.wake()
       yield* TestClock.adjust(0)
       yield* TestClock.adjust("1 second")

@@ -175,7 +175,7 @@ export const engine: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: frames that only this process has seen are no witness",
-    find: "this.witness = { sequence: head.sequence, hash: head.hash }",
+    find: "this.sawEnd(head)",
     replace: "",
     sentence: "after a log lost its end a running owner goes on without facts that it acknowledged",
     finders: ["staleOwners.unit", "simulation"]

@@ -6,7 +6,7 @@
 
 import { maximumOutboxBytes, maximumOutboxMessages, maximumSentBytes, maximumSentMessages } from "../../limits.ts"
 import type { MessageRecord } from "../../outbox.ts"
-import type { LogPosition } from "../../ports/Checkpoints.ts"
+import { emptyLogHash, type LogPosition } from "../../ports/Checkpoints.ts"
 import { Wakeup } from "../../Wakeup.ts"
 
 /** A frame with messages that are not all done. */
@@ -69,6 +69,16 @@ export class Outbox {
   private resting: Array<OutboxLane> = []
   private open: Array<OpenFrame> = []
   private firstOpen = 0
+  private lastCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
+
+  /** The outbox's stored cursor when it was last read. */
+  get cursor(): LogPosition {
+    return this.lastCursor
+  }
+
+  foundCursor(position: LogPosition): void {
+    this.lastCursor = position
+  }
 
   /** Begins behind a place, up to which all messages are done. */
   begin(place: LogPosition): void {

@@ -30,8 +30,9 @@ export const messagesOf = (sequence: number, { epoch, now, records }: Frame): Re
  */
 export const outboxStart = Effect.fnUntraced(function* (partition: Partition, cursor: Cursor) {
   const log = partition.log!
-  partition.outboxCursor = { sequence: cursor.sequence, hash: cursor.hash }
-  if (cursor.sequence > 0) return partition.outboxCursor
+  const position = { sequence: cursor.sequence, hash: cursor.hash }
+  partition.outbox.foundCursor(position)
+  if (cursor.sequence > 0) return position
   const state = yield* log.state
   const hash =
     state.firstSequence === 1 ? cursor.hash : ((yield* hashAt(log, state, state.firstSequence - 1)) ?? cursor.hash)

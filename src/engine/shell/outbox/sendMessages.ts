@@ -38,7 +38,7 @@ export const sendMessages = Effect.fnUntraced(function* (partition: Partition) {
   for (let run = 0; ; run++) {
     const begunAt = partition.now().monotonic
     const exit = yield* Effect.exit(Effect.scoped(new Sender(partition).run(run > 0)))
-    partition.courier = undefined
+    partition.sendBy(undefined)
     if (Exit.isFailure(exit)) {
       if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
       yield* Effect.logWarning(`the outbox of partition ${partition.id} starts over`, exit.cause)
@@ -77,7 +77,7 @@ class Sender implements Courier {
     const { outbox, context } = partition
     if (isAnew)
       outbox.begin(yield* outboxStart(partition, yield* lookup(context.cursors.read(partition.id, outboxName))))
-    this.durable = partition.outboxCursor
+    this.durable = outbox.cursor
     // After the cursor is read: messages that it has passed are done, or parked by now.
     const page = { limit: maximumParkedNames + 1 }
     const found = yield* lookup(context.cursors.parkedOrganizations(partition.id, outboxName, page))
@@ -86,7 +86,7 @@ class Sender implements Courier {
       this.waiting.add(organization)
     }
     yield* showParked(partition, outboxName)
-    partition.courier = this
+    partition.sendBy(this)
     yield* this.fork(this.moveCursor)
     yield* this.fork(this.retryWaiting)
     return yield* Effect.raceFirst(this.follow, Deferred.await(this.over))

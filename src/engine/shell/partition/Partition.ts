@@ -11,7 +11,7 @@ import type { CoreTurn, StoredDraft } from "../../core/protocol.ts"
 import { type AskError, EngineRefused, PartitionStopped, PartitionUnavailable } from "../../errors.ts"
 import { decodeFrame } from "../../frame.ts"
 import { maximumDrainMillis, retryAfterMillis } from "../../limits.ts"
-import { emptyLogHash, type LogPosition } from "../../ports/Checkpoints.ts"
+import type { LogPosition } from "../../ports/Checkpoints.ts"
 import type { Log } from "../../ports/Journal.ts"
 import { recordsOf } from "../../records.ts"
 import { Wakeup } from "../../Wakeup.ts"
@@ -51,21 +51,6 @@ export class Partition {
   readonly careful = new Set<string>()
   /** Organizations taken out of service by this life, with the reason. */
   readonly quarantine = new Map<string, string>()
-  /** Whether the partition accepts no new commands and only finishes those it has. */
-  isClosing = false
-  /** Set from outside the loop: the life ends at the next boundary, for this reason. */
-  restartWanted: string | undefined = undefined
-  /** The end of the log as a life of this process last saw it: one more witness for the next recovery. */
-  witness: LogPosition | undefined = undefined
-  /** Whether reactors should store their position although they had no work, because the log needs room. */
-  wantsPositions = false
-  /**
-   * The frame up to which an earlier program may have written rows of kinds that keep none now; 0 when these are
-   * removed.
-   */
-  earlierRows: number | undefined = undefined
-  /** The signal up to which this process has removed the partition's. */
-  forgottenSignals = 0
   /** Names of the reactors that wait by their pace and have not worked since; the wakeup is notified when one has. */
   readonly heldBack = new Set<string>()
   readonly heldBackWakeup = new Wakeup()
@@ -80,10 +65,18 @@ export class Partition {
   private readonly reactorTurns = new Map<string, Semaphore.Semaphore>()
   private readonly reactionListeners = new Set<() => void>()
   readonly outbox = new Outbox()
-  /** The outbox's cursor when it was last read. */
-  outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
-  /** The sender of the outbox's messages; undefined while there is none. */
-  courier: Courier | undefined = undefined
+  private isEnding = false
+  private restartReason: string | undefined = undefined
+  private lastSeen: LogPosition | undefined = undefined
+  private isLogFilling = false
+  /**
+   * The frame up to which an earlier program may have written rows of kinds that keep none now; 0 when these are
+   * removed.
+   */
+  private earlierRows: number | undefined = undefined
+  /** The signal up to which this process has removed the partition's. */
+  private forgottenSignals = 0
+  private sender: Courier | undefined = undefined
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   /** The tasks of the current life, by reactor. */
@@ -165,6 +158,71 @@ export class Partition {
     return this.currentStatus
   }
 
+  /** Whether the partition accepts no new commands and only finishes those it has. */
+  get isClosing(): boolean {
+    return this.isEnding
+  }
+
+  /** Why the life ends at its next boundary; undefined while it need not. */
+  get restartWanted(): string | undefined {
+    return this.restartReason
+  }
+
+  /** The end of the log as a life of this process last saw it: one more witness for the next recovery. */
+  get witness(): LogPosition | undefined {
+    return this.lastSeen
+  }
+
+  /** Notes the end of the log as this life sees it. */
+  sawEnd({ hash, sequence }: LogPosition): void {
+    this.lastSeen = { sequence, hash }
+  }
+
+  /** Drops what this process has seen: an operator has given up frames of the log. */
+  forgetEnd(): void {
+    this.lastSeen = undefined
+  }
+
+  /** Whether reactors should store their position although they had no work, because the log needs room. */
+  get wantsPositions(): boolean {
+    return this.isLogFilling
+  }
+
+  /** Notes whether the log needs room, and then makes reactors store their position. */
+  needsRoom(isNeeded: boolean): void {
+    this.isLogFilling = isNeeded
+    if (isNeeded) this.currentFeed.wake()
+  }
+
+  /** Kinds that keep no rows now, of which an earlier program may have left some. */
+  earlierKinds(): ReadonlyArray<string> {
+    this.earlierRows ??= this.core.newestCheckpoint?.sequence ?? 0
+    return this.earlierRows === 0 ? [] : this.context.registry.statelessKinds
+  }
+
+  /** Notes that rows up to this frame are covered by two checkpoints, and were pruned. */
+  prunedThrough(sequence: number): void {
+    if (this.earlierRows !== undefined && sequence >= this.earlierRows) this.earlierRows = 0
+  }
+
+  /** Whether signals up to this one were removed by this process. */
+  hasForgotten(signal: number): boolean {
+    return signal <= this.forgottenSignals
+  }
+
+  forgotThrough(signal: number): void {
+    this.forgottenSignals = signal
+  }
+
+  /** The sender of the outbox's messages; undefined while there is none. */
+  get courier(): Courier | undefined {
+    return this.sender
+  }
+
+  sendBy(courier: Courier | undefined): void {
+    this.sender = courier
+  }
+
   /** One turn of the core. */
   turn(): CoreTurn {
     const begun = this.now()
@@ -225,8 +283,8 @@ export class Partition {
     this.currentFeed = this.makeFeed()
     this.currentTasks = this.makeTasks()
     this.outbox.drop()
-    this.restartWanted = undefined
-    this.wantsPositions = false
+    this.restartReason = undefined
+    this.isLogFilling = false
     this.earlierRows = undefined
     this.heldBack.clear()
     this.quarantine.clear()
@@ -239,13 +297,13 @@ export class Partition {
 
   /** Ends the life at its next boundary. */
   restart(reason: string): void {
-    this.restartWanted = reason
+    this.restartReason = reason
     this.wakeup.notify()
   }
 
   /** Accepts no more commands and finishes the accepted ones. */
   close(): void {
-    this.isClosing = true
+    this.isEnding = true
     for (const listener of [...this.reactionListeners]) listener()
     this.core.intake.refuse(this.notServing())
     this.wakeup.notify()
@@ -302,7 +360,7 @@ export class Partition {
 
   /** Shows a stored frame, whose bytes are `stored` where it has records, to followers and moves the witness. */
   followed({ bytes, head, messages, records }: StoredDraft, stored?: Uint8Array): void {
-    this.witness = { sequence: head.sequence, hash: head.hash }
+    this.sawEnd(head)
     this.outbox.take({ ...head, messages })
     const hasReactors = this.context.reactors.length > 0
     if (hasReactors) {

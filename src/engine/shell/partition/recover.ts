@@ -201,7 +201,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
       case "Stored": {
         const claimed = headAfter(head.sequence + 1, bytes, header)
         core.claimed(claimed, bytes.length, outcome.provenAt, log.leaderMayBeDeposed)
-        partition.witness = { sequence: claimed.sequence, hash: claimed.hash }
+        partition.sawEnd(claimed)
         partition.outbox.take({ ...claimed, messages: [] })
         partition.feed.wake()
         return true

@@ -171,7 +171,7 @@ const notStored = (
         partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
         const moved = new PartitionMoved({ partition: id })
         core.failDrain(moved, outcome.certain ? moved : new OutcomeUnknown({ partition: id }))
-        if (outcome.branch === "log-behind") partition.witness ??= core.head
+        if (outcome.branch === "log-behind" && partition.witness === undefined) partition.sawEnd(core.head)
         return Effect.succeed<LifeEnd>({ _tag: "Fenced", reason: outcome.branch })
       }
       case "Unknown": {

@@ -272,7 +272,7 @@ const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) 
     if (!(yield* partition.pauseToMend(pollMillis))) continue
     partition.setStatus({ _tag: "Starting", reason: "an operator has recovered it" })
     // The frames seen by this process may be among those given up.
-    partition.witness = undefined
+    partition.forgetEnd()
     return true
   }
   return false

@@ -108,9 +108,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const { checkpoints, cursors, reactors } = partition.context
   const { id } = partition
   const log = partition.log!
-  partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
-  const gone = partition.earlierRows === 0 ? [] : partition.context.registry.statelessKinds
-  yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
+  yield* deadline(checkpoints.prune(id, partition.earlierKinds()), saveDeadlineMillis, late)
   const known = new Set([...reactors.map(({ name }) => name), outboxName])
   // Without messages in the log only this moves the outbox's cursor.
   yield* partition.courier?.save ?? Effect.void
@@ -118,7 +116,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
   const own = all.filter(({ reactor }) => known.has(reactor))
   const records = yield* deadline(checkpoints.list(id), lookupDeadlineMillis, late)
-  if ((records[1]?.sequence ?? 0) >= partition.earlierRows) partition.earlierRows = 0
+  partition.prunedThrough(records[1]?.sequence ?? 0)
   // A reactor that has not moved yet needs the log from its beginning.
   const isTooFull = isStuck && (yield* hasNoRoom(log))
   const unneeded = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
@@ -135,10 +133,9 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const state = yield* log.state
   partition.core.noteFill(state)
   partition.metrics.fill(state.bytes, state.maximumBytes)
-  partition.wantsPositions = state.bytes >= state.maximumBytes * fillAlarm
+  // Reactors then store their position even if none of these frames was for them.
+  partition.needsRoom(state.bytes >= state.maximumBytes * fillAlarm)
   if (!partition.wantsPositions) return
-  // Make reactors store their position even if none of these frames was for them.
-  partition.feed.wake()
   const percent = Math.floor((state.bytes / state.maximumBytes) * 100)
   yield* Effect.logWarning(
     `the log of partition ${id} is ${percent} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
@@ -162,7 +159,7 @@ const expire = Effect.fnUntraced(function* ({ core, id, context }: Partition) {
 const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records: ReadonlyArray<CheckpointRecord>) {
   const { signals } = partition.context
   const through = forgettableThrough(records)
-  if (signals === undefined || through === undefined || through <= partition.forgottenSignals) return
+  if (signals === undefined || through === undefined || partition.hasForgotten(through)) return
   const late = () => new SignalsUnavailable({ message: "the signals do not answer" })
   const decided = partition.core.head.signalSequence
   const forgotten = yield* Effect.result(
@@ -172,7 +169,7 @@ const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records
     return yield* Effect.logWarning(
       `partition ${partition.id}: signals up to ${through} are kept for now: ${forgotten.failure.message}`
     )
-  if (forgotten.success) partition.forgottenSignals = through
+  if (forgotten.success) partition.forgotThrough(through)
 })
 
 /** Whether not even a claim may fit. */
