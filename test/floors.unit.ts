@@ -52,12 +52,14 @@ interface Import {
 type Imports = ReadonlyMap<string, ReadonlyArray<Import>>
 
 const importsOf = (file: string, source: string): ReadonlyArray<Import> =>
-  [...source.matchAll(/(?:\bimport (type )\{[^}]*\} from|\bfrom|\bimport|new URL)\s*\(?\s*"(\.[^"]+\.tsx?)"/g)].map(
-    ([, types, specifier]) => ({
-      file: normalize(join(dirname(file), specifier!)),
-      isTypes: types !== undefined
-    })
-  )
+  [
+    ...source.matchAll(
+      /(?:\b(?:import|export) (type )[^"';]*? from|\bfrom|\bimport|new URL)\s*\(?\s*"(\.[^"]+\.tsx?)"/g
+    )
+  ].map(([, types, specifier]) => ({
+    file: normalize(join(dirname(file), specifier!)),
+    isTypes: types !== undefined
+  }))
 
 /** What is wrong with one import, as a sentence. */
 const faultOf = (file: string, { file: imported, isTypes }: Import): string | undefined => {
@@ -109,6 +111,38 @@ const circlesOf = (imports: Imports): ReadonlyArray<string> => {
   return circles
 }
 
+/** Groups of files that import each other in circles, by what they import at run time or by types too. */
+const groupsOf = (imports: Imports, withTypes: boolean): ReadonlyArray<ReadonlyArray<string>> => {
+  const order = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const stack: Array<string> = []
+  const open = new Set<string>()
+  const groups: Array<ReadonlyArray<string>> = []
+  const visit = (file: string): number => {
+    const own = order.size
+    order.set(file, own)
+    stack.push(file)
+    open.add(file)
+    let low = own
+    for (const { file: to, isTypes } of imports.get(file) ?? []) {
+      if (isTypes && !withTypes) continue
+      if (!order.has(to)) low = Math.min(low, visit(to))
+      else if (open.has(to)) low = Math.min(low, lowest.get(to) ?? order.get(to)!)
+    }
+    lowest.set(file, low)
+    if (low !== own) return low
+    const group = stack.splice(stack.indexOf(file))
+    for (const one of group) open.delete(one)
+    if (group.length > 1) groups.push(group.sort())
+    return low
+  }
+  for (const file of imports.keys()) if (!order.has(file)) visit(file)
+  return groups
+}
+
+/** Groups of files that know each other's types. There should be fewer, not more. */
+const maximumTypeGroups = 5
+
 const faultsOf = (imports: Imports): ReadonlyArray<string> => [
   ...[...imports.keys()]
     .filter((file) => roomOf(file) === undefined)
@@ -126,6 +160,29 @@ describe("the floors of the source", () => {
   it("every import goes down, between products by their index, and in no circle", () => {
     expect(sources.length).toBeGreaterThan(300)
     expect(faultsOf(imports)).toEqual([])
+  })
+
+  it("files import each other in no circle at run time, and by their types in few", () => {
+    expect(groupsOf(imports, false)).toEqual([])
+    expect(groupsOf(imports, true).length).toBeLessThanOrEqual(maximumTypeGroups)
+  })
+
+  it.each([
+    ["of two files", { a: ["b"], b: ["a"], c: ["a"] }, [["a", "b"]]],
+    ["of three files", { a: ["b"], b: ["c"], c: ["a", "d"], d: [] }, [["a", "b", "c"]]],
+    [
+      "apart",
+      { a: ["b", "c"], b: ["a"], c: ["d"], d: ["c"] },
+      [
+        ["c", "d"],
+        ["a", "b"]
+      ]
+    ]
+  ])("sees a circle %s", (_, arrows, groups) => {
+    const planted = new Map(
+      Object.entries(arrows).map(([file, all]) => [file, all.map((to) => ({ file: to, isTypes: false }))])
+    )
+    expect(groupsOf(planted, false)).toEqual(groups)
   })
 
   it.each([

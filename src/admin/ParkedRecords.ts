@@ -6,12 +6,11 @@ import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { Engine, type EngineRefused } from "../engine/Engine.ts"
 import { atOwner } from "../engine/operator/atOwner.ts"
+import type { ParkedList, RetriedParked } from "../engine/operator/parked.ts"
 import {
   countParkedRecords,
   dismissParked,
   listParked,
-  type ParkedList,
-  type RetriedParked,
   reactorNamed,
   retryParked,
   showParkedRecords

@@ -5,7 +5,6 @@
  */
 import { Clock, Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerRemote } from "../admin/AdminClient.ts"
-import type { EngineSettings } from "../app/engine.ts"
 import type { Config } from "../config/settings.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
@@ -24,21 +23,6 @@ const holderPollMillis = 200
 export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
   const secret = yield* folder.secret(adminSecret)
   return Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)
-})
-
-/** The engine as configured. `replicas` counts where the configuration does not say. */
-export const engineSettings = (config: Config, replicas: EngineSettings["replicas"] = 1): EngineSettings => ({
-  partitions: config.partitions,
-  replicas: config.logReplicas === undefined ? replicas : (Number(config.logReplicas) as EngineSettings["replicas"]),
-  maximumLogBytes: config.logMaxBytes,
-  bounds: {
-    maximumActors: config.maximumActors,
-    maximumLaneActors: config.maximumLaneActors,
-    mailboxCapacity: config.mailboxCommands,
-    mailboxBytes: config.mailboxBytes,
-    logKeepMillis: config.logKeep
-  },
-  namespace: config.logNamespace
 })
 
 /** With what it needs of the platform, which takes half of the time of a command to load. */

@@ -24,7 +24,7 @@ import { placementLock } from "../postgres/PlacementPostgres.ts"
 import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SendOperator } from "../send/index.ts"
 import { DomainChecks } from "../send/senders/domains/DomainChecks.ts"
-import { engineSettings } from "./admin.ts"
+import { engineSettings } from "./engineSettings.ts"
 
 /** A change of an organization is a decision, and the command names no log to write it to. */
 export class LogNotNamed extends Data.TaggedError("LogNotNamed") {

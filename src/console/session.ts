@@ -1,6 +1,6 @@
 /** Keeps the signed-in session, and the reason of its end. */
 import { signal } from "@preact/signals"
-import type { Answer } from "./api.ts"
+import type { Answer } from "./endpoints.ts"
 
 export type Session = Answer<"GET", "/v1/console/session">
 export type Operator = Answer<"GET", "/admin/v1/console/session">

@@ -5,16 +5,8 @@
  */
 import { Effect } from "effect"
 import { Engine, type EngineRefused } from "./Engine.ts"
-import {
-  type DismissOptions,
-  dismissParked,
-  listParked,
-  type ParkedList,
-  type RetriedParked,
-  type RetryOptions,
-  retryParked,
-  showParkedRecords
-} from "./operator/parkedRecords.ts"
+import type { DismissOptions, ParkedList, RetriedParked, RetryOptions } from "./operator/parked.ts"
+import { dismissParked, listParked, retryParked, showParkedRecords } from "./operator/parkedRecords.ts"
 import type { CursorsUnavailable, ParkedRecord } from "./ports/Cursors.ts"
 
 export type { DismissOptions, ParkedList, ParkedRecord, RetriedParked, RetryOptions }

@@ -6,7 +6,7 @@
 import { emptyHead, type Head } from "../frame.ts"
 import type { CheckpointRecord } from "../ports/Checkpoints.ts"
 import { ActorLoader, type LoaderOptions } from "./actors/ActorLoader.ts"
-import type { Cell, Entry, LaneAsk } from "./actors/Organization.ts"
+import type { Cell, Entry, LaneAsk, Timer } from "./actors/Organization.ts"
 import { Drain } from "./drain/Drain.ts"
 import type { Lanes } from "./drain/Lanes.ts"
 import { NextWork } from "./drain/NextWork.ts"
@@ -16,7 +16,7 @@ import { LogRoom } from "./log/LogRoom.ts"
 import { type Moment, PartitionTime } from "./PartitionTime.ts"
 import type { CoreOptions, DraftedFrame } from "./protocol.ts"
 import { TimerPages } from "./timers/TimerPages.ts"
-import { type Timer, Timers } from "./timers/Timers.ts"
+import { Timers } from "./timers/Timers.ts"
 
 /** The level in force without older programs. */
 const everyLevel = () => Number.POSITIVE_INFINITY

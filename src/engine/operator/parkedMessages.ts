@@ -10,7 +10,7 @@ import { CursorsUnavailable, type ParkedRecord } from "../ports/Cursors.ts"
 import { deliverParked } from "../shell/outbox/deliverParked.ts"
 import { internals } from "../shell/partition/internals.ts"
 import { showParked } from "../shell/reactors/parkRecords.ts"
-import type { DismissOptions, ParkedEntry, ParkedList, RetriedParked, RetryOptions } from "./parkedRecords.ts"
+import type { DismissOptions, ParkedEntry, ParkedList, RetriedParked, RetryOptions } from "./parked.ts"
 
 type AnyEngine = Engine["Service"]
 

@@ -11,8 +11,8 @@ import { internals } from "../shell/partition/internals.ts"
 import type { Partition } from "../shell/partition/Partition.ts"
 import { showParked } from "../shell/reactors/parkRecords.ts"
 import { commandOf, failureOf } from "../shell/signals/parkSignal.ts"
+import type { RetriedParked, RetryOptions } from "./parked.ts"
 import { unrecorded } from "./parkedMessages.ts"
-import type { RetriedParked, RetryOptions } from "./parkedRecords.ts"
 
 type AnyEngine = Engine["Service"]
 

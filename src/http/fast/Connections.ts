@@ -4,9 +4,16 @@
  */
 import type { Socket } from "node:net"
 import { type Link, PendingAnswers } from "./PendingAnswers.ts"
-import type { Post } from "./Post.ts"
 
 const key = Symbol("sluice/http/fast/Connection")
+
+/** A POST that a connection waits for. */
+export interface PendingPost extends Link {
+  /** Ends the request when the server no longer waits. */
+  stop(): void
+  /** Ends the request when its client no longer waits. */
+  lost(): void
+}
 
 type Known = Socket & { [key]?: Connection }
 
@@ -14,7 +21,7 @@ export class Connection implements Link {
   before: Link | undefined
   after: Link | undefined
   /** Its unanswered POSTs. */
-  readonly posts = new PendingAnswers<Post>()
+  readonly posts = new PendingAnswers<PendingPost>()
 }
 
 export class Connections {
@@ -26,7 +33,7 @@ export class Connections {
   }
 
   /** A copy of the unanswered POSTs. */
-  posts(): ReadonlyArray<Post> {
+  posts(): ReadonlyArray<PendingPost> {
     return this.open.all().flatMap(({ posts }) => posts.all())
   }
 

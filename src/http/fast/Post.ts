@@ -9,7 +9,7 @@ import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpApiSchema } from "effect/http-api"
 import { handOver, makeRequestState, type RateResult, RequestState, type RequestStateShape } from "../RequestState.ts"
 import { mayBeUnstorable } from "../storableText.ts"
-import type { Connection, Connections } from "./Connections.ts"
+import type { Connection, Connections, PendingPost } from "./Connections.ts"
 import type { Link } from "./PendingAnswers.ts"
 import { passes, secondsSince } from "./passOn.ts"
 import type { PostRoute } from "./routes.ts"
@@ -57,7 +57,7 @@ const textOf = (value: unknown): string | undefined => {
   }
 }
 
-export class Post implements Link {
+export class Post implements PendingPost {
   before: Link | undefined
   after: Link | undefined
   private readonly request: IncomingMessage
@@ -123,13 +123,11 @@ export class Post implements Link {
     return true
   }
 
-  /** Ends the request when the server no longer waits. */
   stop(): void {
     if (this.fiber !== undefined) this.fiber.interruptUnsafe()
     else this.handOver(Exit.interrupt())
   }
 
-  /** Ends the request when its client no longer waits. */
   lost(): void {
     this.isGone = true
     if (this.fiber === undefined) this.endUnanswered()

@@ -5,8 +5,8 @@
 import { Cache, Clock, Data, Duration, Effect, Exit, Option } from "effect"
 import { makeBulkhead } from "../../common/Bulkhead.ts"
 import { type AskNameServers, makeNameServers } from "../../common/nameServers.ts"
+import type { Resolve, ResolvedAddress } from "./addresses.ts"
 import { localAddresses, type ReadHosts, systemHosts } from "./hosts.ts"
-import type { Resolve, ResolvedAddress } from "./targets.ts"
 
 /** Concurrent look-ups, over all organizations and of each. */
 const maximumLookups = 256

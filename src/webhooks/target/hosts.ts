@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from "node:fs"
 import { isIP } from "node:net"
-import type { ResolvedAddress } from "./targets.ts"
+import type { ResolvedAddress } from "./addresses.ts"
 
 /** Addresses by lower-case name. */
 export type Hosts = ReadonlyMap<string, ReadonlyArray<ResolvedAddress>>

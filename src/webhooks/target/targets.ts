@@ -6,8 +6,10 @@
  */
 import { isIP, type LookupFunction } from "node:net"
 import { Effect, Result, Schema } from "effect"
-import { isLoopbackAddress, refusedAddressClass } from "./addresses.ts"
+import { isLoopbackAddress, type Resolve, type ResolvedAddress, refusedAddressClass } from "./addresses.ts"
 import { makeNames, type NameNotFound, type TargetNames } from "./TargetNames.ts"
+
+export type { Resolve, ResolvedAddress } from "./addresses.ts"
 
 /**
  * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to
@@ -83,15 +85,6 @@ export const checkUrl = (given: unknown, policy: TargetPolicy): Result.Result<UR
     return refuse("port", `url has port ${url.port}, on which no webhook can listen`)
   return Result.succeed(url)
 }
-
-/** An answer of a name server. */
-export interface ResolvedAddress {
-  readonly address: string
-  readonly family: number
-}
-
-/** All addresses of a name, of both families. Rejects when it has none. */
-export type Resolve = (host: string) => Promise<ReadonlyArray<ResolvedAddress>>
 
 /** The functions that a delivery needs to connect safely. */
 export interface TargetGuard {

@@ -10,12 +10,12 @@ import type { ActorRow, CheckpointRecord } from "../../ports/Checkpoints.ts"
 import type { Mailbox } from "../drain/Mailbox.ts"
 import type { CoreHost } from "../protocol.ts"
 import { checkTouches, quarantined } from "../ruleChecks.ts"
-import type { ColdTimer, Timers } from "../timers/Timers.ts"
+import type { Timers } from "../timers/Timers.ts"
 import { brakeOf } from "../timers/WakeBrake.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { fill } from "./actorRows.ts"
 import { type LoadBatch, Loads } from "./Loads.ts"
-import { type Cell, Entry, type LaneAsk } from "./Organization.ts"
+import { type Cell, type ColdTimer, Entry, type LaneAsk } from "./Organization.ts"
 
 /** How long a due timer waits when there is no room for its actor, milliseconds. */
 const deferMillis = 100

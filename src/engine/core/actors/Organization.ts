@@ -6,8 +6,8 @@ import type { AnyActor } from "../../Actor.ts"
 import { type ActorAddress, fnv1a } from "../../address.ts"
 import { internalActors } from "../../internalActors.ts"
 import type { AnyLane } from "../../Lane.ts"
+import type { TimerRow } from "../../ports/Checkpoints.ts"
 import type { Guard, KeyGuard } from "../keys/KeyGuard.ts"
-import type { Timer } from "../timers/Timers.ts"
 import type { WakeBrake } from "../timers/WakeBrake.ts"
 
 /** The actors and lanes an engine knows, by kind. */
@@ -194,6 +194,23 @@ export class Cell {
   get isEmpty(): boolean {
     return !this.loaded && !this.requested && this.unreadable === undefined
   }
+}
+
+/** A timer of an actor that is not in memory. */
+export interface ColdTimer extends TimerRow {
+  /** Whether `wakeAgain` or the brake has set that time, so that no checkpoint has it. */
+  readonly isAgain: boolean
+}
+
+/** A timer in memory, made by `Timers`. */
+export interface Timer extends ColdTimer {
+  wakeAt: number
+  /** Undefined for an actor that is not in memory. */
+  cell: Cell | undefined
+  /** Meaningful while its actor is not in memory. */
+  isAgain: boolean
+  /** Its place in the heap. */
+  index: number
 }
 
 /** A lane actor in memory. */

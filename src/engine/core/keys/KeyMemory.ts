@@ -4,25 +4,32 @@
  * heap: actors would cost the garbage collector more than the decisions. A key leaves memory with the checkpoint that
  * stores it. Drafts of a drain stay only if its frame is stored.
  */
-import type { ActorMemory } from "../actors/ActorMemory.ts"
-import type { Cell, Organization } from "../actors/Organization.ts"
+import type { Cell, Organization, Registry } from "../actors/Organization.ts"
 import { assert } from "../assert.ts"
 import type { Remembrance } from "./KeyGuard.ts"
 import { KeyHash } from "./KeyHash.ts"
 import { KeyTable, type RememberedKey } from "./KeyTable.ts"
 import { StoredKeys } from "./StoredKeys.ts"
 
+/** The actors that leave their places to keys, and the bounds that keys share with them. */
+interface SharedActors {
+  readonly registry: Registry
+  remove(cell: Cell): void
+  countKey(organization: Organization, change: 1 | -1): void
+  admitsActor(): boolean
+}
+
 export class KeyMemory {
   /** The keys in the checkpoints. Each life reads them again. */
   stored: StoredKeys
-  private readonly memory: ActorMemory
+  private readonly memory: SharedActors
   private readonly hash = new KeyHash()
   /** In the order of their frames; those of the running drain are last. */
   private table = new KeyTable()
   /** How many of them are stored. */
   private durableCount = 0
 
-  constructor(memory: ActorMemory) {
+  constructor(memory: SharedActors) {
     this.memory = memory
     this.stored = this.storedSince(undefined)
   }

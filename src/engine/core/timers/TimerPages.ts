@@ -5,7 +5,8 @@
 
 import { maximumTimerPage, pageHoldMillis } from "../../limits.ts"
 import type { TimerRow } from "../../ports/Checkpoints.ts"
-import type { Timer, Timers } from "./Timers.ts"
+import type { Timer } from "../actors/Organization.ts"
+import type { Timers } from "./Timers.ts"
 
 /** A page of timers to be read. */
 export interface PageRequest {

@@ -8,29 +8,20 @@ import { Heap } from "../../../common/Heap.ts"
 import { type ActorAddress, compareAddresses } from "../../address.ts"
 import { maximumAgainTimers, maximumTimerPage } from "../../limits.ts"
 import type { TimerRow } from "../../ports/Checkpoints.ts"
-import type { Cell } from "../actors/Organization.ts"
+import type { Cell, ColdTimer, Timer } from "../actors/Organization.ts"
 import { assert } from "../assert.ts"
 
 /** Most timers of evicted actors. The later ones are read again from the checkpoints. */
 export const maximumColdTimers = 4 * maximumTimerPage
 
-/** A timer of an actor that is not in memory. */
-export interface ColdTimer extends TimerRow {
-  /** Whether `wakeAgain` or the brake has set that time, so that no checkpoint has it. */
-  readonly isAgain: boolean
-}
-
-/** A timer in memory. */
-export class Timer implements ColdTimer {
+/** A timer as the heap has it. */
+class HeapTimer implements Timer {
   readonly organization: string
   readonly kind: string
   readonly key: string
   wakeAt: number
-  /** Undefined for an actor that is not in memory. */
   cell: Cell | undefined
-  /** Meaningful while its actor is not in memory. */
   isAgain = false
-  /** Its place in the heap. */
   index = 0
 
   constructor(address: ActorAddress, wakeAt: number, cell: Cell | undefined) {
@@ -81,7 +72,7 @@ export class Timers {
     }
     if (timer === undefined) {
       this.dropCold(cell.address)
-      this.push(new Timer(cell.address, wakeAt, cell))
+      this.push(new HeapTimer(cell.address, wakeAt, cell))
     } else if (timer.wakeAt !== wakeAt) {
       timer.wakeAt = wakeAt
       this.heap.moved(timer)
@@ -124,7 +115,7 @@ export class Timers {
   /** Puts back the timer of an actor that is not in memory: it could not be loaded, or what it did was not stored. */
   addCold(row: ColdTimer): void {
     this.dropCold(row)
-    const timer = new Timer(row, row.wakeAt, undefined)
+    const timer = new HeapTimer(row, row.wakeAt, undefined)
     this.addToCold(timer, row.isAgain)
     this.push(timer)
   }

@@ -4,10 +4,9 @@
  * with its actor. Pure.
  */
 import { brakeHoldMillis, maximumWakes, wakesWindowMillis } from "../../limits.ts"
-import type { Cell } from "../actors/Organization.ts"
 
 /** The brake of an actor, made when it is first needed. */
-export const brakeOf = (cell: Cell): WakeBrake => {
+export const brakeOf = (cell: { brake: WakeBrake | undefined }): WakeBrake => {
   cell.brake ??= new WakeBrake()
   return cell.brake
 }

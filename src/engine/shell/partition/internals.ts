@@ -1,5 +1,5 @@
 /** Exposes the parts of an engine to its own tools, tests and the simulator. Users of an engine do not see them. */
-import type { Engine } from "../../Engine.ts"
+import type { Engine } from "../../EngineService.ts"
 import type { EngineContext } from "./EngineContext.ts"
 import type { Partition } from "./Partition.ts"
 

@@ -7,14 +7,8 @@ import { viewOf } from "../../rules/trust.ts"
 import { type Mode, otherMode } from "./actorKeys.ts"
 import type { AccountDecision } from "./decideAdmission.ts"
 import { report } from "./decideReport.ts"
-import { initialSendAccount, type SendAccountCommand, type SendAccountFact, type SendAccountState } from "./model.ts"
+import type { SendAccountCommand, SendAccountFact, SendAccountState } from "./model.ts"
 import { SendSuppressions } from "./SendSuppressions.ts"
-
-/** Nothing is kept of a closed account but the number of its senders, which are removed one by one. */
-export const closedAccount = (
-  { senders }: SendAccountState,
-  { at }: Extract<SendAccountFact, { readonly _tag: "Closed" }>
-): SendAccountState => ({ ...initialSendAccount, senders, closedAt: at })
 
 /** Closes both accounts of the organization. `at` is the actor of a mode. */
 export const close = (

@@ -1,4 +1,4 @@
-/** The actors of sending (docs/send.md, 3). */
+/** Exports the actors of sending (docs/send.md, 3). */
 
 export { bareAddress, type Mode, modes, pageKey, senderKey, senderName, suppressionPlace } from "./actorKeys.ts"
 export type {
@@ -34,14 +34,17 @@ export {
 export { isVerified as isSenderVerified, viewOfSender } from "./senderRules.ts"
 export { suppressedMask, suppressedOf } from "./suppressedMask.ts"
 
-import { SendAccount } from "./SendAccount.ts"
+import { accountRules } from "./accountRules.ts"
+import { giveAccountRules, SendAccount } from "./SendAccount.ts"
 import { SendCancelledPlaces } from "./SendCancelledPlaces.ts"
 import { SendEmail } from "./SendEmail.ts"
 import { SendSender } from "./SendSender.ts"
 import { SendSuppressions } from "./SendSuppressions.ts"
 
+giveAccountRules(accountRules)
+
 /**
- * What an engine that sends has beside `OrganizationActor`, which knows the plan.
+ * The actors of an engine that sends, beside `OrganizationActor`, which knows the plan.
  *
  * @example
  * ```ts
