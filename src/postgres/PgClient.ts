@@ -13,7 +13,7 @@
  * - a ROLLBACK on a lost connection becomes a defect, a statement beside an open stream of its transaction waits for ever, and a connection
  *   that comes back inside a transaction is lent again (`LeasedConnection.ts`);
  * - statements of one transaction are never sent together on its pinned connection (`LeasedConnection.ts`);
- * - nothing tells that an idle connection was lost (`session.ts`);
+ * - nothing tells that an idle connection was lost (`PgSession.ts`);
  * - a text that holds a zero byte is sent, and breaks the protocol (`connection.ts`);
  * - values that cannot be sent are quoted in the error's cause (`errors.ts`);
  * - `json(null)` is SQL's null, and an array of nulls has no type (`unnest.ts`).
@@ -21,13 +21,14 @@
 import { PgClient as Library, type PgConnection, PgPool } from "@effect/sql-pg"
 import { Context, Duration, Effect, Fiber, Layer, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
-import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "./config.ts"
+import { SqlClient, type SqlConnection, SqlError, type Statement } from "effect/sql"
+import type { PgConfig, PgTarget, PostgresUrlInvalid } from "./config.ts"
 import { Borrowed, explaining } from "./connection.ts"
 import * as Deadlines from "./deadlines.ts"
 import { refusedStatement } from "./errors.ts"
 import { LeasedConnection } from "./LeasedConnection.ts"
 import * as Session from "./PgSession.ts"
+import * as ServerChoice from "./ServerChoice.ts"
 import { json } from "./unnest.ts"
 
 export type { PgConfig } from "./config.ts"
@@ -50,7 +51,7 @@ export interface PgClient extends SqlClient.SqlClient {
    * `pg_stat_activity`.
    */
   readonly session: (purpose: string) => Effect.Effect<Session.PgSession, SqlError.SqlError, Scope.Scope>
-  /** The target of the connection. */
+  /** The target of the connection; of several servers the one at the start. */
   readonly target: PgTarget
 }
 
@@ -60,14 +61,14 @@ export const PgClient = Context.Service<PgClient>("sluice/postgres/PgClient")
 export const make = Effect.fnUntraced(function* (
   config: PgConfig
 ): Effect.fn.Return<PgClient, PostgresUrlInvalid, Scope.Scope | Reactivity.Reactivity> {
-  const resolved = yield* resolve(config)
-  const deadlines = yield* Deadlines.make(resolved)
-  const pool = yield* openPool(resolved.pool)
-  const sharedPool = resolved.sharedPool === undefined ? undefined : yield* openPool(resolved.sharedPool)
+  const servers = yield* ServerChoice.make(config, openPool)
+  const resolved = servers.current().config
+  const deadlines = hearing(yield* Deadlines.make(resolved), servers)
 
   const bounded = boundingOnce(resolved.statementTimeoutMillis)
 
   const lease = Effect.gen(function* () {
+    const { pool } = servers.current()
     const connection = yield* explaining(
       deadlines.watched((waiting) => {
         waiting.connection()
@@ -86,7 +87,7 @@ export const make = Effect.fnUntraced(function* (
     explaining(
       deadlines.watched((waiting) => {
         waiting.connection()
-        return pool.use((connection) => {
+        return servers.current().pool.use((connection) => {
           waiting.answer()
           // Pinned, so that an interruption ends the statement on the server.
           return Effect.andThen(
@@ -102,19 +103,18 @@ export const make = Effect.fnUntraced(function* (
    * The client does not interrupt statements that share a connection. So a connection that hangs leaves the pool, and
    * closes when every caller has given up.
    */
-  const share =
-    (shared: PgPool.PgPool): SqlConnection.Borrower =>
-    (use) =>
-      explaining(
-        deadlines.watched((waiting) => {
-          waiting.connection()
-          return shared.use((connection) => {
-            waiting.answer(shared.invalidate(connection))
-            return Effect.andThen(bounded(connection), use(new Borrowed(connection)))
-          })
-        }),
-        "execute"
-      )
+  const share: SqlConnection.Borrower = (use) =>
+    explaining(
+      deadlines.watched((waiting) => {
+        waiting.connection()
+        const { pool, sharedPool = pool } = servers.current()
+        return sharedPool.use((connection) => {
+          waiting.answer(sharedPool.invalidate(connection))
+          return Effect.andThen(bounded(connection), use(new Borrowed(connection)))
+        })
+      }),
+      "execute"
+    )
 
   const options = {
     acquirer: lease,
@@ -130,18 +130,39 @@ export const make = Effect.fnUntraced(function* (
   const client = yield* SqlClient.make({ ...options, borrower: borrow })
   const { transactionService } = client
   const pipelined =
-    sharedPool === undefined
+    resolved.sharedPool === undefined
       ? client
-      : Object.assign(yield* SqlClient.make({ ...options, borrower: share(sharedPool), transactionService }), {
+      : Object.assign(yield* SqlClient.make({ ...options, borrower: share, transactionService }), {
           // Both clients share this, so that savepoints of one inside transactions of the other take turns.
           withTransaction: client.withTransaction
         })
   return Object.assign(client, {
     json,
     pipelined,
-    session: (purpose: string) => Session.open(resolved, purpose),
+    session: (purpose: string) => openSession(servers, purpose),
     target: resolved.target
   })
+})
+
+/** Lets the choice of the server hear what fails. */
+const hearing = ({ watched }: Deadlines.Deadlines, { hear }: ServerChoice.ServerChoice): Deadlines.Deadlines => ({
+  watched: (run) => Effect.tapError(watched(run), (error) => (SqlError.isSqlError(error) ? hear(error) : Effect.void))
+})
+
+/** Opens a session at the chosen server. It is cut when another one is chosen. */
+const openSession = Effect.fnUntraced(function* (servers: ServerChoice.ServerChoice, purpose: string) {
+  const server = servers.current()
+  const session = yield* Effect.tapError(Session.open(server.config, purpose), servers.hear)
+  if (server !== servers.current()) session.destroy("Another server was chosen meanwhile")
+  yield* Effect.acquireRelease(
+    Effect.sync(() => server.sessions.add(session)),
+    () => Effect.sync(() => server.sessions.delete(session))
+  )
+  return {
+    ...session,
+    query: (sql, params) => Effect.tapError(session.query(sql, params), servers.hear),
+    listen: (channel) => Effect.tapError(session.listen(channel), servers.hear)
+  } satisfies Session.PgSession
 })
 
 const attributesOf = ({ database, host, port }: PgTarget): ReadonlyArray<readonly [string, string | number]> => [

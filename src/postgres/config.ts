@@ -80,6 +80,10 @@ export interface PgTarget {
 /** The configuration in the client's form, with its target. It is made once, so that a bad URL is found immediately. */
 export interface ResolvedConfig {
   readonly target: PgTarget
+  /** How many servers the address names besides. */
+  readonly others: number
+  /** The kind of server that the address asks for. */
+  readonly wanted: SessionAttributes
   readonly pool: PgPool.Config
   /** Undefined when no connections are shared. */
   readonly sharedPool: PgPool.Config | undefined
@@ -98,10 +102,7 @@ export interface ResolvedConfig {
 export const resolve = Effect.fnUntraced(function* (
   config: PgConfig
 ): Effect.fn.Return<ResolvedConfig, PostgresUrlInvalid> {
-  const address = yield* Effect.mapError(
-    Effect.fromResult(readAddress(Redacted.value(config.url), process.env)),
-    (detail) => new PostgresUrlInvalid({ detail })
-  )
+  const address = yield* addressOf(config)
   const { hosts } = address
   if (hosts.length === 1 && address.sessionAttributes === "any") return yield* resolveHost(config, address, hosts[0])
   return yield* firstFitting(
@@ -109,6 +110,12 @@ export const resolve = Effect.fnUntraced(function* (
     address.sessionAttributes
   )
 })
+
+const addressOf = ({ url }: PgConfig): Effect.Effect<PgAddress, PostgresUrlInvalid> =>
+  Effect.mapError(
+    Effect.fromResult(readAddress(Redacted.value(url), process.env)),
+    (detail) => new PostgresUrlInvalid({ detail })
+  )
 
 /** The client's form of TLS with one host. */
 const sslOf = Effect.fnUntraced(function* (address: PgAddress, host: PgHost, timeoutMillis: number) {
@@ -164,6 +171,8 @@ const resolveHost = Effect.fnUntraced(function* (
       : { ...pool, maxConnections: sharedConnections, multiplexConcurrency: sharedStatements }
   return {
     target,
+    others: address.hosts.length - 1,
+    wanted: address.sessionAttributes,
     pool,
     sharedPool,
     applicationName,
@@ -212,6 +221,39 @@ const firstFitting = Effect.fnUntraced(function* (
     roles.push({ server, role: role.value })
   }
   return (wanted === "prefer-standby" ? roles[0]?.server : undefined) ?? roles[0]?.server ?? servers[0]!
+})
+
+/** Whether a server answers in time and is what is asked for; without a preference that its address may name. */
+export const isFitting = (server: ResolvedConfig, wanted = server.wanted): Effect.Effect<boolean> =>
+  roleOf(server).pipe(
+    Effect.timeout(server.connectTimeoutMillis),
+    Effect.map((role) => fitsAttributes(role, wanted === "prefer-standby" ? "any" : wanted)),
+    Effect.orElseSucceed(() => false)
+  )
+
+/**
+ * The first of an address's servers that answers and fits, but not `except`; undefined if none does. All are asked
+ * concurrently, since one that is gone may not even refuse.
+ */
+export const findFitting = Effect.fnUntraced(function* (
+  config: PgConfig,
+  except: PgTarget
+): Effect.fn.Return<ResolvedConfig | undefined, PostgresUrlInvalid> {
+  const address = yield* addressOf(config)
+  const others = address.hosts.filter(({ host, port }) => host !== except.host || port !== except.port)
+  const fitting = (wanted: SessionAttributes) =>
+    Effect.raceAll(
+      others.map((host) =>
+        Effect.gen(function* () {
+          const server = yield* resolveHost(config, address, host)
+          return (yield* isFitting(server, wanted)) ? server : yield* Effect.fail("it does not fit")
+        })
+      )
+    )
+  const wanted = address.sessionAttributes
+  return yield* (
+    wanted === "prefer-standby" ? Effect.catch(fitting("standby"), () => fitting("any")) : fitting(wanted)
+  ).pipe(Effect.orElseSucceed(() => undefined))
 })
 
 const roleOf = ({ pool }: ResolvedConfig) =>

@@ -13,8 +13,11 @@ interface ServerError extends Error {
   readonly constraint?: string | undefined
 }
 
-/** Session-ending states outside classes 08 and 57P: too many clients, idle in transaction, transaction timeout. */
-const connectionStates = new Set(["53300", "25P03", "25P04"])
+/**
+ * States outside classes 08 and 57P in which another session may do: too many clients, idle in transaction, transaction
+ * timeout, and a server that takes no writes (it has become a standby, or is set to read only).
+ */
+const connectionStates = new Set(["53300", "25P03", "25P04", "25006"])
 
 const isServerError = (cause: unknown): cause is ServerError =>
   cause instanceof Error && "severity" in cause && typeof cause.severity === "string"
