@@ -31,8 +31,10 @@ export class DiskSpace extends Context.Service<
     readonly full: (store: string) => Effect.Effect<void>
     /** A store has written something. */
     readonly written: (store: string) => Effect.Effect<void>
-    /** Notes a log's answer. */
+    /** Notes a log's answer to a write. */
     readonly answered: (store: string, answer: PublishAnswer) => Effect.Effect<void>
+    /** Notes that a log has answered a read with its end. */
+    readonly read: (store: string, lastSequence: number) => Effect.Effect<void>
     /** Why NATS stores nothing although it answers; undefined while it does. */
     readonly refusal: Effect.Effect<string | undefined>
     /** The stores whose last answer was "full", not too long ago. */
@@ -42,13 +44,18 @@ export class DiskSpace extends Context.Service<
   static readonly layer = Layer.sync(DiskSpace, () => {
     const full = new Map<string, number>()
     const refused = new RefusedWrites()
+    let shown = 0
+    const noting = (note: (now: number) => void) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        note(now)
+        const count = refused.count(now)
+        if (count === shown) return Effect.void
+        shown = count
+        return Metric.update(refusingLogs, count)
+      })
     return DiskSpace.of({
-      answered: (store, answer) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const before = refused.count
-          refused.note(store, answer, now)
-          return refused.count === before ? Effect.void : Metric.update(refusingLogs, refused.count)
-        }),
+      answered: (store, answer) => noting((now) => refused.note(store, answer, now)),
+      read: (store, lastSequence) => noting((now) => refused.read(store, lastSequence, now)),
       refusal: Effect.map(Clock.currentTimeMillis, (now) => refused.finding(now)),
       full: (store) => Effect.map(Clock.currentTimeMillis, (now) => void full.set(store, now)),
       written: (store) => Effect.sync(() => void full.delete(store)),
@@ -71,6 +78,7 @@ const watchLog = (log: Log, space: DiskSpace["Service"]): Log => {
   const store = `the log of partition ${log.partition}`
   return {
     ...log,
+    state: Effect.tap(log.state, ({ lastSequence }) => space.read(store, lastSequence)),
     publish: (request) =>
       Effect.tap(log.publish(request), (answer) =>
         Effect.andThen(

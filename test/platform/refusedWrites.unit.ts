@@ -33,6 +33,38 @@ it("is said once it lasts, and ends with a stored frame alone", () => {
   expect(writes.finding(70_000)).toBeUndefined()
 })
 
+it("a store that answers reads and no write counts too, unless its log grows", () => {
+  const store = "the log of partition 1"
+  const silent: PublishAnswer = { _tag: "NoAnswer", reason: "timeout" }
+  const writes = new RefusedWrites()
+  const attempt = (now: number, lastSequence: number) => {
+    writes.note(store, silent, now)
+    writes.read(store, lastSequence, now + 1)
+  }
+  attempt(0, 7)
+  attempt(10_000, 7)
+  expect(writes.finding(14_000)).toBeUndefined()
+  attempt(20_000, 7)
+  expect(writes.finding(20_001)).toBe(
+    "NATS refuses writes for 20 s, of the log of partition 1 (it answers reads, and no write). Make room on its disk, then restart nats-server: it does not take writes again by itself"
+  )
+  // The frame was stored, and its answer lost.
+  writes.read(store, 8, 20_002)
+  expect(writes.finding(20_002)).toBeUndefined()
+  attempt(30_000, 8)
+  attempt(50_000, 8)
+  expect(writes.finding(50_001)).toBeDefined()
+  // Nobody writes there any more.
+  expect(writes.finding(240_000)).toBeUndefined()
+})
+
+it("a server that answers nothing is away, and refuses nothing", () => {
+  const writes = new RefusedWrites()
+  for (let now = 0; now < 60_000; now += 1_000)
+    writes.note("the log of partition 1", { _tag: "NoAnswer", reason: "timeout" }, now)
+  expect(writes.finding(60_000)).toBeUndefined()
+})
+
 it.effect("a server of our own is restarted, once a minute while it goes on", () =>
   Effect.gen(function* () {
     const space = yield* DiskSpace
