@@ -45,12 +45,15 @@ export const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 export const layerNodeHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine
-    const { hasLeft, level, node } = yield* Membership
+    const { clockProblem, hasLeft, level, node } = yield* Membership
     const health = yield* Health
     yield* health.register({
       name: "cluster",
       part: "note",
       check: Effect.map(engine.status, (partitions) => {
+        const problem = clockProblem()
+        if (problem !== undefined)
+          return { ok: false, detail: `${node.name} leaves its partitions to others: ${problem}` }
         const serving = partitions.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
         const served =
           serving.length === 0 ? "serves no partition" : `serves ${listed(serving)} of ${engine.partitions}`

@@ -26,5 +26,7 @@ export class Membership extends Context.Service<
     readonly outdated: Effect.Effect<never, FormatsRefused>
     /** Whether it has left. */
     readonly hasLeft: () => boolean
+    /** Why the clock of this machine keeps it from taking partitions; undefined while it does not. */
+    readonly clockProblem: () => string | undefined
   }
 >()("sluice/postgres/Membership") {}

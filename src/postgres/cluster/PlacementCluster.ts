@@ -20,6 +20,7 @@ import type { SqlError } from "effect/sql"
 import type { FormatsRefused } from "../../common/formatLevels.ts"
 import * as NodeMembership from "../../engine/NodeMembership.ts"
 import * as PartitionOwnership from "../../engine/PartitionOwnership.ts"
+import { ClockGuard, type ClockGuardShape } from "../../engine/ports/ClockGuard.ts"
 import { Placement, PlacementRefused, PlacementUnavailable } from "../../engine/ports/Placement.ts"
 import * as AdvisoryLock from "../advisoryLock.ts"
 import * as Formats from "../clusterFormats.ts"
@@ -152,6 +153,7 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   let card: Nodes.NodeCard = { ...options.node, level: formats.known.newest }
   const membership = yield* Scope.fork(yield* Effect.scope)
   let ownership: PartitionOwnership.PartitionOwnership | undefined
+  let guard: ClockGuardShape = { problem: () => undefined }
 
   const { beforeLeave, giveBack, hasLeft } = makeHandover(membership, () => ownership)
 
@@ -189,17 +191,16 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
     yield* Effect.mapError(attendance.join, notJoined)
     yield* Effect.forkScoped(attendance.attend)
     if (!options.takesPartitions) return
-    const services = yield* Layer.buildWithScope(layerSharding(options, partitions, watch), membership).pipe(
-      Effect.mapError(unavailable)
-    )
-    const sharding = Context.get(services, Sharding.Sharding)
-    const names = shardNames(partitions, (text) => partitionOfShard(sharding.getShardId(EntityId.make(text), group)))
-    for (const [partition, singleton] of names.entries()) {
-      yield* Scope.provide(
-        sharding.registerSingleton(singleton, own.hold(partition), { shardGroup: group }),
-        membership
-      )
-    }
+    // The engine has it in its context, not this layer.
+    guard = yield* ClockGuard
+    const share = Effect.fnUntraced(function* (scope: Scope.Scope) {
+      const services = yield* Layer.buildWithScope(layerSharding(options, partitions, watch), scope)
+      const sharding = Context.get(services, Sharding.Sharding)
+      const names = shardNames(partitions, (text) => partitionOfShard(sharding.getShardId(EntityId.make(text), group)))
+      for (const [partition, singleton] of names.entries())
+        yield* Scope.provide(sharding.registerSingleton(singleton, own.hold(partition), { shardGroup: group }), scope)
+    })
+    yield* Effect.mapError(shareByClock(guard, share, membership), unavailable)
     yield* awaitOwners(nodes, partitions)
   })
 
@@ -216,10 +217,52 @@ export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
         beforeLeave,
         level,
         outdated: attendance.outdated,
-        hasLeft
+        hasLeft,
+        clockProblem: () => guard.problem()
       })
     )
   )
+})
+
+/** How often a node looks whether its clock can be trusted. */
+const clockMillis = 250
+
+/**
+ * Takes partitions while the clock of this machine is not ahead of others. A partition that it could not serve would
+ * be away for as long as the clock is wrong, so the others get all of them, as if the node had left. Fails if the first
+ * attempt does; later ones are repeated.
+ */
+const shareByClock = Effect.fnUntraced(function* <E>(
+  guard: ClockGuardShape,
+  share: (scope: Scope.Scope) => Effect.Effect<void, E>,
+  membership: Scope.Scope
+) {
+  const until = (isRight: boolean) =>
+    Effect.sleep(Duration.millis(clockMillis)).pipe(
+      Effect.repeat({ until: () => (guard.problem() === undefined) === isRight }),
+      Effect.asVoid
+    )
+  let part: Scope.Closeable | undefined
+  const begin = Effect.gen(function* () {
+    const scope = yield* Scope.fork(membership)
+    yield* share(scope).pipe(Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause))))
+    part = scope
+  })
+  const keep = Effect.gen(function* () {
+    while (true) {
+      if (part !== undefined) {
+        yield* until(false)
+        yield* Effect.logWarning("This node gives its partitions to others until its clock is right again")
+        // A node that began again before it has left would be forgotten as it leaves.
+        yield* Scope.close(part, Exit.void)
+        part = undefined
+      }
+      yield* until(true)
+      yield* Effect.retry(begin, Schedule.spaced(Duration.millis(expiryMillis)))
+    }
+  })
+  if (guard.problem() === undefined) yield* begin
+  yield* Effect.forkIn(keep, membership)
 })
 
 /** Whether another node has taken the partition, as the database says. */
