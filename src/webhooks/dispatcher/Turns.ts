@@ -5,6 +5,8 @@
 export class Turns<Key> {
   /** Those that wait, by the places that they hold. */
   private readonly levels: Array<Set<Key>> = []
+  /** No level below this one has anybody: an organization that holds many places alone is found without a search. */
+  private least = 0
   private waiting = 0
 
   get isEmpty(): boolean {
@@ -16,6 +18,7 @@ export class Turns<Key> {
     const level = this.level(own)
     const before = level.size
     level.add(key)
+    this.least = Math.min(this.least, own)
     this.waiting += level.size - before
   }
 
@@ -34,7 +37,8 @@ export class Turns<Key> {
   /** What `find` answers for the first one for which it finds something, among those that may have one place more. */
   first<A>(mayHave: (own: number) => boolean, find: (key: Key, own: number) => A | undefined): A | undefined {
     if (this.waiting === 0) return undefined
-    for (let own = 0; own < this.levels.length && mayHave(own); own++)
+    while (this.levels[this.least]!.size === 0) this.least++
+    for (let own = this.least; own < this.levels.length && mayHave(own); own++)
       for (const key of this.levels[own]!) {
         const found = find(key, own)
         if (found !== undefined) return found
