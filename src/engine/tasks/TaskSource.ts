@@ -3,6 +3,7 @@
  * it. The engine opens a source for each life of a partition and gives it every acknowledged frame; the part's handler
  * asks its register what to write.
  */
+import type { Tracer } from "effect"
 import type { CommittedFrame } from "../records.ts"
 
 /** A life of a partition, as the tasks of a part see it. */
@@ -10,6 +11,8 @@ export interface TaskLife {
   readonly partition: number
   /** The acknowledged frames behind this one, in order; undefined while some of them are not in memory. */
   readonly framesAfter: (sequence: number) => ReadonlyArray<CommittedFrame> | undefined
+  /** The span in which a frame was appended, if spans are collected. */
+  readonly spanOf: (sequence: number) => Tracer.AnySpan | undefined
   /** Call it for each task that has ended or was left, with its frame. */
   readonly settled: (sequence: number, hasEnded: boolean) => void
 }

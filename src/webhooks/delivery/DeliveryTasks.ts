@@ -12,7 +12,7 @@ import type { LifeOfTasks, TaskLife, TaskSource } from "../../engine/tasks/TaskS
 import { readEvent } from "../../events/index.ts"
 import { dispositionOf, type FoldedEndpoint } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
-import type { DispatchListener } from "./DispatchFeed.ts"
+import type { DispatchListener } from "./DispatchListener.ts"
 import { foldEndpoint, type MatchPlace, reachOf, type WrittenDelivery } from "./matchEvents.ts"
 import { deliveryIdOf, jobLanes } from "./model.ts"
 import type { DeliveryOutcome, DeliveryTask, TakenDelivery } from "./ports.ts"
@@ -134,6 +134,8 @@ export class DeliveryTasks implements TaskSource {
           listener.offer(
             offered.map((task) => {
               task.payload.task = new RegisteredDelivery(register, task)
+              const cause = life.spanOf(task.sequence)
+              if (cause !== undefined) task.payload.cause = cause
               return task.payload
             })
           )

@@ -6,45 +6,10 @@
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { EndpointCache, OrganizationCache } from "../endpoint/EndpointCache.ts"
-import type { FoldedEndpoint } from "../endpoint/model.ts"
 import { DeliveryTasks } from "./DeliveryTasks.ts"
-import type { DeliveryOutcome, TakenDelivery } from "./ports.ts"
+import type { DispatchListener } from "./DispatchListener.ts"
 
-/** The result of one committed transaction of the reactor. */
-export interface CommittedDeliveries {
-  /** Already taken for the dispatcher of this process. */
-  readonly taken: ReadonlyArray<TakenDelivery>
-  /** Endpoints, by id, for which more is in the queue. */
-  readonly queued: ReadonlyMap<string, { readonly partition: number }>
-  /** Retries that were written with the first attempt's outcome. */
-  readonly retries?: ReadonlyArray<{ readonly partition: number; readonly endpointId: string; readonly dueAt: number }>
-  /** The current state of endpoints that have changed or receive something. */
-  readonly endpoints: ReadonlyArray<FoldedEndpoint>
-}
-
-/** The reactor's view of the dispatcher. */
-export interface DispatchListener {
-  /** The lease of the handed-over deliveries, in milliseconds. */
-  readonly leaseMillis: number
-  /** Free capacity for deliveries from memory: their number, and the total length of their bodies in characters. */
-  readonly room: () => { readonly deliveries: number; readonly characters: number }
-  /** The same for one organization: organizations share it. */
-  readonly roomFor: (organizationId: string) => { readonly deliveries: number; readonly characters: number }
-  /** Free capacity for first attempts of an endpoint. */
-  readonly roomOf: (endpointId: string) => number
-  /** Must not throw. */
-  readonly committed: (committed: CommittedDeliveries) => void
-  /** Takes in the state of endpoints from an acknowledged frame. Must not throw. */
-  readonly followed: (endpoints: ReadonlyArray<FoldedEndpoint>) => void
-  /** Takes deliveries of an acknowledged frame: each runs, waits for room, or is left to the queue. Must not throw. */
-  readonly offer: (deliveries: ReadonlyArray<TakenDelivery>) => void
-  /** The store may have newer states of this partition's endpoints than anybody has told. Must not throw. */
-  readonly outdated: (partition: number) => void
-  /** Records the outcome of a delivery whose job a transaction has written meanwhile. Must not throw. */
-  readonly late: (delivery: TakenDelivery, outcome: DeliveryOutcome) => void
-  /** Accepts no more deliveries, waits for attempts under way, and returns the others to the queue. */
-  readonly drain: Effect.Effect<void>
-}
+export type { CommittedDeliveries, DispatchListener } from "./DispatchListener.ts"
 
 /**
  * Wakes a dispatcher, and caches its endpoints between its reads.

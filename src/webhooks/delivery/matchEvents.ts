@@ -27,7 +27,7 @@ import {
   testEventOf
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
-import type { DispatchListener } from "./DispatchFeed.ts"
+import type { DispatchListener } from "./DispatchListener.ts"
 import { type DeliveryStatus, deliveryIdOf, encodePayload, jobLanes } from "./model.ts"
 import type { DeliveryOutcome, TakenDelivery } from "./ports.ts"
 

@@ -5,7 +5,7 @@
 import { type Clock, Effect, MutableList } from "effect"
 import { Shares } from "../../common/Shares.ts"
 import { Wakeup } from "../../engine/Wakeup.ts"
-import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
+import type { CommittedDeliveries } from "../delivery/DispatchListener.ts"
 import { jobLanes } from "../delivery/model.ts"
 import type { DeliveryOutcome, TakenDelivery } from "../delivery/ports.ts"
 import type { RetrySchedule } from "../delivery/schedule.ts"
@@ -183,6 +183,7 @@ export class DispatcherState {
     for (const delivery of deliveries) {
       const worker = this.worker(delivery.partition, delivery.endpointId)
       worker.organizationId = delivery.organizationId
+      if (worker.folded === undefined) this.learn(worker)
       // An attempt of an earlier life may still run. Older deliveries in the store go first.
       if (this.isDraining || this.held.has(delivery.id) || worker.more[delivery.lane] || !worker.permits(delivery.lane))
         delivery.task?.leave()
@@ -194,10 +195,22 @@ export class DispatcherState {
     this.offerWakeup.notify()
   }
 
+  /** Takes in what acknowledged frames have shown of an endpoint that has no state here, such as after a time of rest. */
+  private learn({ endpointId, organizationId, partition }: Worker): void {
+    const folded = this.newest({ endpointId, organizationId, partition, sequence: 0, endpoint: null })
+    if (folded.endpoint !== null) this.apply(folded)
+  }
+
   /** Begins what was offered, as far as there is room. */
   readonly beginOffered: Effect.Effect<void> = Effect.suspend(() =>
     Effect.map(this.offerWakeup.wait, () => {
-      for (const worker of this.offering) this.takeOffered(worker)
+      for (const worker of [...this.offering]) {
+        this.takeOffered(worker)
+        if (worker.offered.length === 0) continue
+        // Others come first the next time.
+        this.offering.delete(worker)
+        this.offering.add(worker)
+      }
       this.pump()
     })
   )

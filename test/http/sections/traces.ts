@@ -43,11 +43,11 @@ export const tracesSection = (platform: () => TestPlatform): void => {
     const asks = spansOf("sluice.ask").filter((span) => span.traceId === traceId)
     const drains = linkedTo("sluice.drain", asks)
     const reactors = linkedTo("sluice.reactor", drains)
-    // A delivery is put into the queue by a statement within the transaction.
+    // A delivery is put into the queue by a statement within the transaction, or comes from the frame itself.
     const attempts = spansOf(attempt).filter(({ links = [] }) =>
-      links.some((link) => reactors.some(({ traceId }) => link.traceId === traceId))
+      links.some((link) => [...drains, ...reactors].some(({ traceId }) => link.traceId === traceId))
     )
-    return { asks, attempts }
+    return { asks, attempts, ofFrames: linkedTo(attempt, drains) }
   }
 
   const traced = (key: string, traceId: string) => ({
@@ -72,6 +72,10 @@ export const tracesSection = (platform: () => TestPlatform): void => {
       expect((await request(`${url}/v1/telco/lookup/2125550100`, { headers: traced(key, traceId) })).status).toBe(200)
       await until(() => wayOf(traceId, "sluice.webhook.attempt").attempts.length > 0)
       const { asks } = wayOf(traceId, "sluice.webhook.attempt")
+      // The next event is known from its frame, so its attempt links to the decision itself.
+      const again = randomBytes(16).toString("hex")
+      expect((await request(`${url}/v1/telco/lookup/2125550100`, { headers: traced(key, again) })).status).toBe(200)
+      await until(() => wayOf(again, "sluice.webhook.attempt").ofFrames.length > 0)
       // The ask belongs to the request, and all else may work for several.
       for (const { parentSpanId } of asks) expect(parentSpanId).toMatch(/^[0-9a-f]{16}$/)
     })

@@ -262,7 +262,11 @@ export class SimulatedDispatcher {
     this.tasks?.close()
     this.known.clear()
     const framesAfter = (after: number) => this.framesAfter(after)
-    this.tasks = new ReactorTasks([this.feed.tasks], { partition: 0, framesAfter }, () => this.simulation.world.now)
+    this.tasks = new ReactorTasks(
+      [this.feed.tasks],
+      { partition: 0, framesAfter, spanOf: () => undefined },
+      () => this.simulation.world.now
+    )
   }
 
   /** Sends events again, as `Replays.ts` does. */

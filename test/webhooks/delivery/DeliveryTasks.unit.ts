@@ -75,6 +75,7 @@ class World {
     this.life = this.tasks.open({
       partition: 0,
       framesAfter: (after) => this.frames.filter(({ sequence }) => sequence > after),
+      spanOf: () => undefined,
       settled: () => undefined
     })
   }

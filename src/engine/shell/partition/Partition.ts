@@ -383,7 +383,7 @@ export class Partition {
     const feed = this.currentFeed
     const framesAfter = (sequence: number) =>
       sequence >= this.core.head.sequence ? [] : feed.after(sequence, Number.POSITIVE_INFINITY)
-    const life = { partition: this.id, framesAfter }
+    const life = { partition: this.id, framesAfter, spanOf: (sequence: number) => this.traces.spanOf(sequence) }
     const monotonic = () => this.now().monotonic
     return new Map(reactors.map(({ name }) => [name, new ReactorTasks(taskSources.get(name) ?? [], life, monotonic)]))
   }

@@ -40,6 +40,11 @@ export class Traces {
     this.frames.set(sequence, span)
   }
 
+  /** The span in which a frame was appended. */
+  spanOf(sequence: number): Tracer.AnySpan | undefined {
+    return this.frames.get(sequence)
+  }
+
   /** Links to the drains that have stored these frames. */
   linksToFrames(sequences: Iterable<number>): Array<Tracer.SpanLink> {
     const links: Array<Tracer.SpanLink> = []
