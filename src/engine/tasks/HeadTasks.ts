@@ -69,7 +69,7 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
    * behind it ask for is offered now.
    */
   seed(organization: string, state: State, at: number): void {
-    if (this.isAnyExcluded || this.excluded.has(organization) || this.known.get(organization) !== undefined) return
+    if (!this.wants(organization)) return
     const frames = this.life.framesAfter(at)
     if (frames === undefined) return
     this.known.set(organization, state)
@@ -81,6 +81,11 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
         else this.take(record, offered)
       }
     this.offer(offered)
+  }
+
+  /** Whether an organization waits to be made known by `seed`. */
+  wants(organization: string): boolean {
+    return !this.isAnyExcluded && !this.excluded.has(organization) && this.known.get(organization) === undefined
   }
 
   /** The state of an organization at the head of the log, where it is known. */

@@ -161,9 +161,8 @@ export class DeliveryTasks implements TaskSource {
 
   /** Makes an organization known, with its endpoints behind a frame that the reactor has committed. */
   seed(partition: number, organization: string, endpoints: ReadonlyArray<FoldedEndpoint>, at: number): void {
-    if (this.listener() === undefined) return
-    this.lives
-      .get(partition)
-      ?.seed(organization, new Map(endpoints.map((folded) => [folded.endpointId, folded] as const)), at)
+    const life = this.lives.get(partition)
+    if (life === undefined || this.listener() === undefined || !life.wants(organization)) return
+    life.seed(organization, new Map(endpoints.map((folded) => [folded.endpointId, folded] as const)), at)
   }
 }

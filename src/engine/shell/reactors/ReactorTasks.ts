@@ -89,7 +89,10 @@ export class ReactorTasks {
   /** Notes that the store has all frames up to this one. */
   recorded(sequence: number): void {
     if (this.isEmpty) return
-    for (const known of this.frames.keys()) if (known <= sequence) this.frames.delete(known)
+    for (const known of this.frames.keys()) {
+      if (known > sequence) break
+      this.frames.delete(known)
+    }
     for (const part of this.parts) part.recorded(sequence)
   }
 
