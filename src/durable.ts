@@ -65,6 +65,9 @@ export interface StoreOptions {
   readonly placement?: "machine" | { readonly node: string }
 }
 
+export type { PgTarget } from "./postgres/config.ts"
+export type { PgClient } from "./postgres/PgClient.ts"
+export type { PgSession } from "./postgres/PgSession.ts"
 export type { Migration }
 export { DatabaseTaken, NamespaceChanged }
 

@@ -18,6 +18,16 @@ import type * as Engine from "./engine/Engine.ts"
 import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
 import type * as PgClient from "./postgres/PgClient.ts"
 
+export type {
+  BinaryUnavailable,
+  DataFolderError,
+  DataFolderFull,
+  DataFolderInUse,
+  DataFolderTooNew,
+  DataFolderUnusable,
+  ServerName,
+  ServerStartFailed
+} from "./embedded/errors.ts"
 export type { EmbeddedError }
 
 /** Where the servers keep their data, and who is told what they do. See {@link layerServers}. */

@@ -1,5 +1,5 @@
 /**
- * What a user of the library may import from `sluice`: the engine. Actors are pure rules; the engine makes them durable
+ * Exports `sluice`: the engine. Actors are pure rules; the engine makes them durable
  * and answers asks. `Engine.layerMemory` needs no server; `sluice/durable` puts the same engine on JetStream and
  * PostgreSQL.
  */
@@ -24,8 +24,9 @@ export type { OnceOptions, OnceReply } from "./engine/once.ts"
 export * as Parked from "./engine/Parked.ts"
 export { Checkpoints } from "./engine/ports/Checkpoints.ts"
 export { Cursors, ReactorTransaction } from "./engine/ports/Cursors.ts"
+export type * as Ports from "./engine/ports/index.ts"
 export { Journal } from "./engine/ports/Journal.ts"
 export { Placement } from "./engine/ports/Placement.ts"
 export * as Reactor from "./engine/Reactor.ts"
 export * as Reactors from "./engine/Reactors.ts"
-export type { EventRecord, FactRecord, LogRecord } from "./engine/records.ts"
+export type { EventRecord, FactRecord, LogRecord, RecordPlace } from "./engine/records.ts"

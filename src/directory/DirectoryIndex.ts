@@ -15,7 +15,10 @@ export interface DirectoryIndex {
   readonly counts: DirectoryCounts
 }
 
-/** One row per NPA-NXX code, ordered by NPA, then NXX; the area codes know which rows are theirs. */
+/**
+ * One row per NPA-NXX code, ordered by NPA, then NXX; the area codes know which rows are theirs. See
+ * {@link Directory}.
+ */
 export interface CodeColumns {
   readonly nxx: Uint16Array
   /** Position in `exchangeStatuses`. */
@@ -28,7 +31,7 @@ export interface CodeColumns {
   readonly rateCenter: Uint32Array
 }
 
-/** One row per area code that has records, ordered by NPA. */
+/** One row per area code that has records, ordered by NPA. See {@link Directory}. */
 export interface AreaCodeColumns {
   readonly npa: Uint16Array
   /** First of the area code's rows in `codes`; one more entry at the end holds the number of all codes. */
@@ -37,7 +40,7 @@ export interface AreaCodeColumns {
   readonly country: Uint8Array
 }
 
-/** One row per carrier, ordered by OCN. */
+/** One row per carrier, ordered by OCN. See {@link Directory}. */
 export interface CarrierColumns {
   readonly ocn: Uint32Array
   readonly company: Uint32Array
@@ -55,7 +58,7 @@ export interface CarrierColumns {
   readonly stateCounts: Uint32Array
 }
 
-/** Counts over all records (docs/directory.md, 3.5). */
+/** Counts over all records (docs/directory.md, 3.5). See {@link Directory}. */
 export interface DirectoryCounts {
   readonly total: number
   /** By position in `countries`. */

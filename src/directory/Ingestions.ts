@@ -91,13 +91,13 @@ export interface IngestionWorkerData {
   readonly databaseUrl: string
 }
 
-/** An order for a worker. */
+/** An order for a worker. See {@link Ingestions}. */
 export interface IngestionOrder extends Admission {
   readonly sources: ReadonlyArray<string>
   readonly dryRun: boolean
 }
 
-/** Options of a run, with defaults for what is left out. */
+/** Options of a run, with defaults for what is left out. See {@link Ingestions}. */
 export type RunOptions = {
   readonly [K in "dryRun" | keyof Admission]?: Omit<IngestionOrder, "sources">[K] | undefined
 }

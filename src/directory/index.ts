@@ -14,13 +14,15 @@ export {
   searchCodes
 } from "./codes.ts"
 export { Directory, type DirectoryRecords, type DirectorySnapshot, DirectoryUnavailable } from "./Directory.ts"
-export type { DirectoryIndex } from "./DirectoryIndex.ts"
+export type { AreaCodeColumns, CarrierColumns, CodeColumns, DirectoryCounts, DirectoryIndex } from "./DirectoryIndex.ts"
 export type { EncodedAnswers } from "./EncodedAnswers.ts"
 export { type BundledSource, bundledSources } from "./files/bundledSources.ts"
 export { splitCsv } from "./files/csv.ts"
+export type { Coverage, Records, Unread } from "./files/DatasetReader.ts"
 export { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
 export { type Limits, listedMalformedLimit, malformedShareLimit, SourceLimits } from "./files/limits.ts"
 export { type LineConsumer, type LineSplitter, makeLineSplitter } from "./files/lines.ts"
+export type { Header as FileHeader, Result as FileResult } from "./files/parser.ts"
 export {
   type Batch,
   type DirectoryFile,
@@ -30,8 +32,9 @@ export {
   openSource,
   readFile
 } from "./files/read.ts"
+export type { PackedFile, Progress, SkippedEntry } from "./files/unpack.ts"
 export { InvalidRecord } from "./IndexBuilder.ts"
-export { Ingestions, type WorkerOptions } from "./Ingestions.ts"
+export { type IngestionOrder, Ingestions, type RunOptions, type WorkerOptions } from "./Ingestions.ts"
 export {
   ConflictingCodes,
   IngestionEvent,
@@ -46,10 +49,13 @@ export type { DirectoryState } from "./load.ts"
 export { createDirectoryTables } from "./migrations.ts"
 export type {
   AreaCodeRecord,
+  CarrierType,
   CarrierTypeRecord,
   CodeRecord,
-  DatasetKind
+  Country,
+  DatasetKind,
+  ExchangeStatus
 } from "./model.ts"
-export { carrierTypes, countries, exchangeStatuses } from "./model.ts"
+export { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model.ts"
 export { type AreaCodeQuery, type CarrierQuery, EntryNotFound, type PageQuery } from "./rules.ts"
 export { AreaCode, Carrier, CarrierDetail, CarrierPage, Exchange, Pagination, Statistics } from "./schema.ts"

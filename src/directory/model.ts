@@ -5,14 +5,17 @@
 
 /** Countries covered; US territories count as `US`. See {@link codesMatching}. */
 export const countries = ["US", "CA"] as const
+/** A covered country. See {@link codesMatching}. */
 export type Country = (typeof countries)[number]
 
 /** Assignment status of an exchange code. See {@link codesMatching}. */
 export const exchangeStatuses = ["ASSIGNED", "UNASSIGNED", "RESERVED"] as const
+/** The status of an exchange code. See {@link codesMatching}. */
 export type ExchangeStatus = (typeof exchangeStatuses)[number]
 
 /** Carrier types (docs/directory.md, 2.1). The bundled list has ILEC, CLEC and WIRELESS only. See {@link Directory}. */
 export const carrierTypes = ["ILEC", "CLEC", "WIRELESS", "CAP", "IXC", "PCS"] as const
+/** The type of a carrier. See {@link Directory}. */
 export type CarrierType = (typeof carrierTypes)[number]
 
 /** The OCN of a US code that several carriers share. Exchanges show it, but it is no carrier. */
@@ -54,7 +57,7 @@ export interface AreaCodeRecord {
   readonly locations: ReadonlyArray<string>
 }
 
-/** The kinds of file that can be ingested, each replacing its own set as a whole. */
+/** The kinds of file that can be ingested, each replacing its own set as a whole. See {@link openSource}. */
 export const datasetKinds = ["NANPA", "CNAC", "CARRIER_TYPES", "NPA_REPORT"] as const
 /** A kind of published file. See {@link openSource}. */
 export type DatasetKind = (typeof datasetKinds)[number]

@@ -4,7 +4,10 @@
  */
 import { Data } from "effect"
 
-/** Another process holds the data folder. `pid` is absent in the moment before the holder has introduced itself. */
+/**
+ * Another process holds the data folder. `pid` is absent in the moment before the holder has introduced itself. See
+ * {@link Embedded.layer}.
+ */
 export class DataFolderInUse extends Data.TaggedError("DataFolderInUse")<{
   readonly folder: string
   readonly pid: number | undefined
@@ -16,7 +19,7 @@ export class DataFolderInUse extends Data.TaggedError("DataFolderInUse")<{
   }
 }
 
-/** The data folder cannot be made, read or written, or is not one of ours. */
+/** The data folder cannot be made, read or written, or is not one of ours. See {@link Embedded.layer}. */
 export class DataFolderUnusable extends Data.TaggedError("DataFolderUnusable")<{
   readonly folder: string
   readonly reason: string
@@ -26,7 +29,7 @@ export class DataFolderUnusable extends Data.TaggedError("DataFolderUnusable")<{
   }
 }
 
-/** The data folder was laid out by a newer version. */
+/** The data folder was laid out by a newer version. See {@link Embedded.layer}. */
 export class DataFolderTooNew extends Data.TaggedError("DataFolderTooNew")<{
   readonly folder: string
   readonly format: number
@@ -37,7 +40,7 @@ export class DataFolderTooNew extends Data.TaggedError("DataFolderTooNew")<{
   }
 }
 
-/** The disk of the data folder has no room for what is to be done. */
+/** The disk of the data folder has no room for what is to be done. See {@link Embedded.layer}. */
 export class DataFolderFull extends Data.TaggedError("DataFolderFull")<{
   readonly folder: string
   readonly freeBytes: number
@@ -49,9 +52,10 @@ export class DataFolderFull extends Data.TaggedError("DataFolderFull")<{
   }
 }
 
+/** Why a data folder cannot be used. See {@link Embedded.layer}. */
 export type DataFolderError = DataFolderInUse | DataFolderUnusable | DataFolderTooNew | DataFolderFull
 
-/** A server's program is missing, too old, or cannot be provided. */
+/** A server's program is missing, too old, or cannot be provided. See {@link Embedded.layer}. */
 export class BinaryUnavailable extends Data.TaggedError("BinaryUnavailable")<{
   readonly server: ServerName
   readonly reason: string
@@ -61,7 +65,7 @@ export class BinaryUnavailable extends Data.TaggedError("BinaryUnavailable")<{
   }
 }
 
-/** A server's program runs, but the server did not come up. */
+/** A server's program runs, but the server did not come up. See {@link Embedded.layer}. */
 export class ServerStartFailed extends Data.TaggedError("ServerStartFailed")<{
   readonly server: ServerName
   readonly reason: string
@@ -74,6 +78,7 @@ export class ServerStartFailed extends Data.TaggedError("ServerStartFailed")<{
   }
 }
 
+/** The name of a server. See {@link Embedded.layer}. */
 export type ServerName = "PostgreSQL" | "NATS"
 
 /**

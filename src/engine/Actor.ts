@@ -22,6 +22,7 @@ export {
   WakeAgain,
   wakeAgain
 } from "./decision.ts"
+export type { InternalTraits } from "./internalActor.ts"
 
 /**
  * Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. See

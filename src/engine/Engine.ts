@@ -52,7 +52,10 @@ export interface EngineOptions<R = never> {
   readonly config?: Partial<EngineConfig>
 }
 
+export type { ActorAddress } from "./address.ts"
 export * as Operator from "./Operator.ts"
+export type { Status } from "./shell/partition/EngineContext.ts"
+export type { SignalCommand, SignalRule, SignalRules } from "./shell/signals/feedSignals.ts"
 export type { OnceOptions, OnceReply, Target }
 export { Engine, EngineRefused }
 

@@ -18,6 +18,7 @@ import {
 import type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
 import { internals } from "./shell/partition/internals.ts"
 
+export type { Frame, FrameActor, FrameMessage, FrameRecord, Head } from "./frame.ts"
 export type {
   ActorInspection,
   InspectedCursor,
@@ -28,8 +29,8 @@ export type {
 } from "./operator/inspect.ts"
 export type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
 
-/** The acts of an operator on one engine. */
-interface OperatorActs {
+/** The acts of an operator on one engine. See {@link Engine.Operator.of}. */
+export interface OperatorActs {
   readonly recoverPartition: (partition: number, asked: RecoverAsked) => Effect.Effect<Recovered, EngineRefused>
   readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
   readonly summarizePartitions: Effect.Effect<ReadonlyArray<PartitionSummary>>

@@ -5,11 +5,18 @@
  */
 import { Effect } from "effect"
 import { Engine, type EngineRefused } from "./Engine.ts"
-import type { DismissOptions, ParkedList, RetriedParked, RetryOptions } from "./operator/parked.ts"
+import type {
+  Alongside,
+  DismissOptions,
+  ParkedEntry,
+  ParkedList,
+  RetriedParked,
+  RetryOptions
+} from "./operator/parked.ts"
 import { dismissParked, listParked, retryParked, showParkedRecords } from "./operator/parkedRecords.ts"
 import type { CursorsUnavailable, ParkedRecord } from "./ports/Cursors.ts"
 
-export type { DismissOptions, ParkedList, ParkedRecord, RetriedParked, RetryOptions }
+export type { Alongside, DismissOptions, ParkedEntry, ParkedList, ParkedRecord, RetriedParked, RetryOptions }
 
 /**
  * Lists the organizations with parked records at a reactor, in pages.

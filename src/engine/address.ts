@@ -3,7 +3,7 @@
  * (docs/architecture.md, "The way of a command"). Pure, needs no service.
  */
 
-/** The name of one actor. `key` is empty for a kind of which an organization has one. */
+/** The name of one actor. `key` is empty for a kind of which an organization has one. See {@link Actor.make}. */
 export interface ActorAddress {
   readonly organization: string
   readonly kind: string

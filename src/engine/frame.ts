@@ -21,7 +21,7 @@ export const frameVersion = 1
 /** The version of frames with fresh actors or messages. */
 export const extendedFrameVersion = 2
 
-/** The predecessor of a frame in its chain: the head of the log. */
+/** The predecessor of a frame in its chain: the head of the log. See {@link Engine.Operator.inspectFrame}. */
 export interface Head {
   readonly sequence: number
   readonly hash: string
@@ -36,7 +36,7 @@ export interface Head {
 /** The head of a log without frames. */
 export const emptyHead: Head = { sequence: 0, hash: emptyLogHash, epoch: 0, number: 0, now: 0, signalSequence: 0 }
 
-/** The actor that a record belongs to, as the frame names it. */
+/** The actor that a record belongs to, as the frame names it. See {@link Engine.Operator.inspectFrame}. */
 export interface FrameActor {
   readonly kind: string
   /** The version of the definition that wrote the record. */
@@ -47,7 +47,7 @@ export interface FrameActor {
   readonly isFresh: boolean
 }
 
-/** A command for an actor of another organization, as a frame holds it. */
+/** A command for an actor of another organization, as a frame holds it. See {@link Engine.Operator.inspectFrame}. */
 export interface FrameMessage {
   readonly organization: string
   readonly kind: string
@@ -58,7 +58,10 @@ export interface FrameMessage {
   readonly command: unknown
 }
 
-/** A record of a frame: a fact (JSON, not yet decoded by the actor's schema), a public event, or a message. */
+/**
+ * A record of a frame: a fact (JSON, not yet decoded by the actor's schema), a public event, or a message. See
+ * {@link Engine.Operator.inspectFrame}.
+ */
 export interface FrameRecord {
   readonly actor: FrameActor
   readonly fact: unknown
@@ -66,7 +69,7 @@ export interface FrameRecord {
   readonly message: FrameMessage | undefined
 }
 
-/** A decoded frame. */
+/** A decoded frame. See {@link Engine.Operator.inspectFrame}. */
 export interface Frame {
   readonly epoch: number
   readonly number: number

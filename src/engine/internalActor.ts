@@ -6,7 +6,7 @@
 import { Schema } from "effect"
 import * as Actor from "./Actor.ts"
 
-/** Traits that only the engine's own actors have. */
+/** Traits that only the engine's own actors have. See {@link Actor.make}. */
 export interface InternalTraits {
   /** When the state stops counting, milliseconds since the Unix epoch; its row is removed then. */
   readonly expiresAt?: (state: unknown) => number | undefined

@@ -11,7 +11,8 @@ import { type Frame, FrameInvalid } from "./frame.ts"
 import { eventId } from "./ids.ts"
 import { isInternalKind } from "./internalActor.ts"
 
-interface RecordPlace {
+/** The place of a record in the log, and the actor that made it. See {@link Reactor.facts}. */
+export interface RecordPlace {
   readonly partition: number
   readonly sequence: number
   /** Place in the frame, from 0. */

@@ -27,6 +27,7 @@ export {
 } from "./event.ts"
 export {
   type EventPattern,
+  type FirstSegments,
   InvalidPattern,
   knownFirstSegments,
   type Matchable,

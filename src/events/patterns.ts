@@ -76,7 +76,7 @@ const quote = (pattern: string): string =>
 const refuse = (reason: InvalidPattern["reason"], message: string): Result.Result<never, InvalidPattern> =>
   Result.fail(new InvalidPattern({ reason, message }))
 
-/** The allowed first segments: a list, or `any` for an embedder with event types of its own. */
+/** The allowed first segments: a list, or `any` for an embedder with event types of its own. See {@link parsePattern}. */
 export type FirstSegments = ReadonlyArray<string> | "any"
 
 /**

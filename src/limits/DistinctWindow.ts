@@ -4,6 +4,7 @@
  * and needs nothing else.
  */
 import { Context, type Effect, identity, type Layer } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
 import type { Engine } from "../engine/Engine.ts"
 import * as Rules from "./distinctRules.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
@@ -12,6 +13,7 @@ import { rollingCapOf } from "./RollingWindow.ts"
 import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
 import { distinctWindow } from "./windowActors.ts"
 
+/** The cap of a window of different values. See {@link DistinctWindow}. */
 export interface DistinctCapOptions {
   /**
    * Values per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called
@@ -65,7 +67,7 @@ export class DistinctWindow extends Context.Service<
     windows.layerMemory(DistinctWindow, options, identity)
 
   /** The actor that an engine for `layer` must have. */
-  static readonly actor: typeof distinctWindow.actor = distinctWindow.actor
+  static readonly actor: AnyActor = distinctWindow.actor
 
   /** Windows on an engine, of values that take 64 KiB together. The layer fails for options outside their range. */
   static readonly layer = (

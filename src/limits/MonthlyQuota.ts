@@ -3,6 +3,7 @@
  * `layerMemory` counts in this process and needs nothing else.
  */
 import { Context, type Effect, type Layer } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
 import type { Engine } from "../engine/Engine.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import type { KeyedWindowOptions } from "./keyedWindow.ts"
@@ -12,6 +13,7 @@ import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
 import { monthlyQuota } from "./windowActors.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
+/** The limit of a month. See {@link MonthlyQuota}. */
 export interface MonthlyLimitOptions {
   /** Units per month: one figure for all keys, or a function of the key that is called for each request. */
   readonly limit: Limit | ((key: string) => Limit)
@@ -57,7 +59,7 @@ export class MonthlyQuota extends Context.Service<
     quotas.layerMemory(MonthlyQuota, options, byUnits)
 
   /** The actor that an engine for `layer` must have. */
-  static readonly actor: typeof monthlyQuota.actor = monthlyQuota.actor
+  static readonly actor: AnyActor = monthlyQuota.actor
 
   /** Quotas on an engine. The layer fails for options outside their range. */
   static readonly layer = (

@@ -4,6 +4,7 @@
  * and needs nothing else.
  */
 import { Context, type Effect, type Layer } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
 import type { Engine } from "../engine/Engine.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import type { KeyedWindow, KeyedWindowOptions } from "./keyedWindow.ts"
@@ -12,6 +13,7 @@ import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
 import { rollingWindow } from "./windowActors.ts"
 import { assertCap, type RollingCap, type WindowDecision } from "./windowDecision.ts"
 
+/** The cap of a rolling window. See {@link RollingWindow}. */
 export interface RollingCapOptions {
   /**
    * Units per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for
@@ -68,7 +70,7 @@ export class RollingWindow extends Context.Service<
     windows.layerMemory(RollingWindow, options, byUnits)
 
   /** The actor that an engine for `layer` must have. */
-  static readonly actor: typeof rollingWindow.actor = rollingWindow.actor
+  static readonly actor: AnyActor = rollingWindow.actor
 
   /** Windows on an engine. The layer fails for options outside their range. */
   static readonly layer = (

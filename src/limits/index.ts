@@ -7,11 +7,12 @@
 import "../common/checkedPeers.ts"
 
 export * as LimiterActor from "./actor.ts"
-export { DistinctWindow, type DistinctWindowOptions } from "./DistinctWindow.ts"
+export { type DistinctCapOptions, DistinctWindow, type DistinctWindowOptions } from "./DistinctWindow.ts"
 export * as DistinctWindowRule from "./distinctRules.ts"
 export { InvalidArgument, LimiterFull, LimiterUnreachable, LimitReached } from "./errors.ts"
 export { rateLimitHeaders } from "./headers.ts"
-export { MonthlyQuota, type MonthlyQuotaOptions } from "./MonthlyQuota.ts"
+export type { KeyedWindowOptions } from "./keyedWindow.ts"
+export { type MonthlyLimitOptions, MonthlyQuota, type MonthlyQuotaOptions } from "./MonthlyQuota.ts"
 export {
   defaultMaxKeys,
   type MemoryLimiter,
@@ -24,11 +25,12 @@ export {
 export * as MonthlyQuotaRule from "./monthlyRules.ts"
 export { type PlatformPlan, platformPlans, requestsPerMinute, requestsPerMinuteByPlan } from "./plans.ts"
 export { admit, fromMemory, type MemoryLayerOptions, orRefused, RateLimiter, type TakeOptions } from "./RateLimiter.ts"
-export { RollingWindow, type RollingWindowOptions, type UnitsOptions } from "./RollingWindow.ts"
+export { type RollingCapOptions, RollingWindow, type RollingWindowOptions, type UnitsOptions } from "./RollingWindow.ts"
 export * as RollingWindowRule from "./rollingRules.ts"
 export * as FixedWindow from "./rules.ts"
 export {
   type Decision,
+  type DecisionBase,
   type Limit,
   type LimitedDecision,
   type LimitOutcome,

@@ -28,7 +28,7 @@ export interface KeyedWindow<Asked, Decision> {
   readonly peek: (key: string, asked: Asked) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
 }
 
-/** Options of every window in this process. */
+/** Options of every window in this process. See {@link RollingWindow}. */
 export interface KeyedWindowOptions {
   /** Most keys tracked concurrently. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined

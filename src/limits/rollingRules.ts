@@ -8,8 +8,8 @@
 import { assertCost, assertNow, type LimitOutcome } from "./rules.ts"
 import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
 
-/** Entries one after the other. */
-interface Entries {
+/** Entries one after the other. See {@link RollingWindowRule.take}. */
+export interface Entries {
   /** Unix milliseconds of the oldest entry. */
   readonly startMillis: number
   /**

@@ -49,7 +49,8 @@ export const initial: WindowState = { endMillis: 0, used: 0 }
  */
 export type LimitOutcome = "allowed" | "limited" | "cost_above_limit" | "full"
 
-interface DecisionBase {
+/** The fields of every decision. See {@link FixedWindow.take}. */
+export interface DecisionBase {
   /** Whether the request may proceed. Only then was its cost counted. */
   readonly allowed: boolean
   readonly outcome: LimitOutcome

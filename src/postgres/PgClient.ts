@@ -37,6 +37,7 @@ export { type UnnestType, unnest } from "./unnest.ts"
 /** How long a closing pool waits for connections that are lent out. They close when they come back. */
 export const poolCloseMillis = 5_000
 
+/** The client of the database, with what `SqlClient` has. See {@link Durable.layer}. */
 export interface PgClient extends SqlClient.SqlClient {
   /** Any value as one `json` or `jsonb` parameter. */
   readonly json: (value: unknown) => Statement.Fragment

@@ -14,6 +14,7 @@ import { explaining } from "./connection.ts"
 /** How long a close waits for the server's answer. */
 const closeMillis = 1_000
 
+/** A session of the database. See {@link Durable.layer}. */
 export interface PgSession {
   /** One statement; the session's statements take turns. */
   readonly query: (

@@ -69,7 +69,7 @@ export class PostgresUrlInvalid extends Data.TaggedError("PostgresUrlInvalid")<{
   }
 }
 
-/** The target of the URL, without the password. */
+/** The target of the URL, without the password. See {@link Durable.layer}. */
 export interface PgTarget {
   readonly host: string
   readonly port: number

@@ -1,4 +1,7 @@
-/** The figures of email sending (docs/platform.md, 9). Rates are in basis points, hundredths of a percent, so that they are compared in integers. */
+/**
+ * Lists the figures of email sending (docs/platform.md, 9). Rates are in basis points, hundredths of a percent, so that
+ * rules compare integers.
+ */
 import type { Risk, SendPlan } from "../platform/model.ts"
 
 export type { Risk, SendPlan }
@@ -20,7 +23,7 @@ export const requestsPerMinuteByPlan = { hobby: 10, pro: 60, enterprise: 600 } a
   number
 >
 
-/** What an account on probation may send (docs/platform.md, 9.2). See {@link probationWindow}. */
+/** The caps of an account on probation (docs/platform.md, 9.2). See {@link probationWindow}. */
 export interface ProbationCaps {
   /** Emails in any hour. */
   readonly emailsPerHour: number
@@ -37,8 +40,8 @@ export const probationCaps: Readonly<Record<Risk, ProbationCaps>> = {
 }
 
 /**
- * Highest custom caps (docs/platform.md, 9.2): a window keeps each entry, and an account's state must stay within 64 KiB.
- * See {@link probationWindow}.
+ * Highest custom caps (docs/platform.md, 9.2): a window keeps each entry, and an account's state must stay within 64
+ * KiB. See {@link probationWindow}.
  */
 export const maximumProbationCaps: ProbationCaps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 }
 
@@ -48,26 +51,32 @@ export const probationMillis: Readonly<Record<Risk, number>> = { standard: 72 * 
 /** Clean sending from established to trusted (docs/platform.md, 9.3). See {@link trustStage}. */
 export const establishedMillis = 14 * dayMillis
 
-/** Permanent bounces of what was handed over, below which 24 hours are clean (docs/platform.md, 9.3). See {@link trustStage}. */
+/** The share of permanent bounces below which 24 hours are clean (docs/platform.md, 9.3). See {@link trustStage}. */
 export const cleanBounceBasisPoints = 200
 
 /** Whole hours before a check that it looks at (docs/platform.md, 9.3). See {@link trustStage}. */
 export const checkedHours = 24
 
-/** Bounced emails among the first so many that pause an account (docs/platform.md, 9.4). See {@link pauseTriggers}. */
+/**
+ * The number of bounced emails among the first ones that pauses an account (docs/platform.md, 9.4). See
+ * {@link pauseTriggers}.
+ */
 export const pausingBounces = 3
-/** Among so many first emails `pausingBounces` are looked for. See {@link pauseTriggers}. */
+/** The number of first emails among which `pausingBounces` counts. See {@link pauseTriggers}. */
 export const firstEmailsForBounces = 25
 
-/** One complaint about any of the first so many emails pauses an account (docs/platform.md, 9.4). See {@link pauseTriggers}. */
+/**
+ * The number of first emails of which one complaint pauses an account (docs/platform.md, 9.4). See
+ * {@link pauseTriggers}.
+ */
 export const firstEmailsForComplaints = 100
 
 /**
- * A spike: so many emails in an hour, and more than so many times the mean of the hours before (docs/platform.md, 9.4).
- * See {@link pauseTriggers}.
+ * A spike: this many emails in an hour, and more than a multiple of the mean of the hours before (docs/platform.md,
+ * 9.4). See {@link pauseTriggers}.
  */
 export const spikeEmails = 100
-/** A spike is more than so many times the hourly average of `spikeHours`. See {@link pauseTriggers}. */
+/** The multiple of the hourly average of `spikeHours` above which an hour is a spike. See {@link pauseTriggers}. */
 export const spikeFactor = 5
 /** From this part of a spike on an account is warned (docs/platform.md, 9.4). See {@link pauseTriggers}. */
 export const spikeWarning = 0.8
@@ -87,7 +96,9 @@ export type Tier = (typeof tiers)[number]
 /** Emails a sender may hand over per UTC day (docs/platform.md, 9.5). See {@link domainTier}. */
 export const emailsPerDayByTier: Readonly<Record<Tier, number>> = { new: 200, warming: 2_000, trusted: 50_000 }
 
-/** What leads from a tier to the next one; totals since verification (docs/platform.md, 9.5). See {@link domainTier}. */
+/**
+ * The totals since verification that lead from a tier to the next one (docs/platform.md, 9.5). See {@link domainTier}.
+ */
 export interface Promotion {
   readonly to: Tier
   readonly emails: number
@@ -97,14 +108,17 @@ export interface Promotion {
   readonly complaintBasisPoints: number
 }
 
-/** What a sender must have done to leave its tier; undefined for the last one. See {@link domainTier}. */
+/** The totals that a sender needs to leave its tier; undefined for the last one. See {@link domainTier}. */
 export const promotions: Readonly<Record<Tier, Promotion | undefined>> = {
   new: { to: "warming", emails: 100, millis: 3 * dayMillis, bounceBasisPoints: 100, complaintBasisPoints: 5 },
   warming: { to: "trusted", emails: 5_000, millis: 14 * dayMillis, bounceBasisPoints: 50, complaintBasisPoints: 3 },
   trusted: undefined
 }
 
-/** Held mail is released over so long from 00:00 UTC, in so many steps (docs/platform.md, 9.6). See {@link holds}. */
+/**
+ * The time from 00:00 UTC over which held mail is released, and the number of steps (docs/platform.md, 9.6). See
+ * {@link holds}.
+ */
 export const releaseMillis = 10 * 60_000
 /** Steps in which held mail is released. See {@link holds}. */
 export const releaseSteps = 60
@@ -112,28 +126,37 @@ export const releaseSteps = 60
 /** Places of a sender's queue whose cancellations one page holds (docs/platform.md, 9.6). See {@link pageOf}. */
 export const placesPerPage = 4_096
 
-/** Pages that one step of a release looks at: the rest of a queue that has more cancelled places waits for the next step. See {@link Holds}. */
+/**
+ * Pages that one step of a release looks at: the rest of a queue that has more cancelled places waits for the next
+ * step. See {@link Holds}.
+ */
 export const maximumPagesPerStep = 64
 
-/** Senders of an account: an account that is paused keeps a list of those that wait for the end of the pause. See {@link SendSender}. */
+/**
+ * Senders of an account: an account that is paused keeps a list of those that wait for the end of the pause. See
+ * {@link Admission}.
+ */
 export const maximumSenders = 1_000
 
-/** How long tier and counts of a sender that was removed are kept (docs/platform.md, 9.5). See {@link SendSender}. */
+/** The time for which tier and counts of a removed sender are kept (docs/platform.md, 9.5). See {@link Admission}. */
 export const removedSenderMillis = 30 * dayMillis
 
-/** How far ahead mail may be scheduled (docs/platform.md, 9.1). See {@link SendEmail}. */
+/** The longest time ahead for which mail may be scheduled (docs/platform.md, 9.1). See {@link Admission}. */
 export const maximumScheduleMillis = 30 * dayMillis
 
-/** How long an email is kept after it changed last, once it is in a final state. See {@link SendEmail}. */
+/** The time for which an email is kept after its last change, once it is in a final state. See {@link Admission}. */
 export const keptEmailMillis = 30 * dayMillis
 
-/** Longest words of the remote side that an event of an email has, in UTF-16 code units. See {@link SendEmail}. */
+/** Longest words of the remote side that an event of an email has, in UTF-16 code units. See {@link Admission}. */
 export const maximumReasonLength = 1_000
 
-/** Recipients that an email remembers to have heard of; beyond them a report makes no event. See {@link SendEmail}. */
+/** Recipients that an email remembers to have heard of; beyond them a report makes no event. See {@link Admission}. */
 export const maximumHeard = 3 * 50
 
-/** Buckets of an account's suppressed addresses: a million addresses are some 45 kB each, within an actor's bound. See {@link suppressionPlace}. */
+/**
+ * Buckets of an account's suppressed addresses: a million addresses are some 45 kB each, within an actor's bound. See
+ * {@link Admission}.
+ */
 export const suppressionBuckets = 256
 
 /** Emails of a request, recipients of an email (docs/platform.md, 9.7). See {@link Admission}. */
@@ -144,7 +167,10 @@ export const maximumRecipients = 50
 /** Bytes of a request to send, base64 included (docs/platform.md, 9.10). See {@link Admission}. */
 export const maximumSendBodyBytes = 241_664
 
-/** What an email may have (docs/platform.md, 9.10). Lengths are in code points for the subject, else in UTF-16 units. See {@link Admission}. */
+/**
+ * The bounds of an email (docs/platform.md, 9.10). Lengths are in code points for the subject, else in UTF-16 units.
+ * See {@link Admission}.
+ */
 export const maximumSubjectLength = 500
 /** Attachments of one email. See {@link Admission}. */
 export const maximumAttachments = 10

@@ -8,6 +8,7 @@ export {
   Event,
   type EventPattern,
   encodeEvent,
+  type FirstSegments,
   InvalidPattern,
   type Matchable,
   matches,

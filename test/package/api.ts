@@ -1,9 +1,9 @@
-/** `npm run api`: writes the report of the public types to test/package/api.txt. */
+/** `npm run api`: writes the reports of the public types to test/package/api, one for each entry. */
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { apiReport, entriesOf } from "./apiReport.ts"
+import { apiReports, entriesOf } from "./apiReport.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 const given = process.argv[2]
@@ -26,7 +26,10 @@ try {
       { stdio: "inherit" }
     )
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Parameters<typeof entriesOf>[0]
-  writeFileSync(join(root, "test/package/api.txt"), apiReport(folder, entriesOf(manifest)))
+  const reports = join(root, "test/package/api")
+  rmSync(reports, { recursive: true, force: true })
+  mkdirSync(reports)
+  for (const [file, text] of apiReports(folder, entriesOf(manifest))) writeFileSync(join(reports, file), text)
 } finally {
   if (given === undefined) rmSync(folder, { recursive: true, force: true })
 }

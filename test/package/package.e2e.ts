@@ -14,7 +14,7 @@ import { oneServer } from "../nats/natsServers.ts"
 import { makeDatabase } from "../support/database.ts"
 import { freePort } from "../support/freePort.ts"
 import { patienceMillis } from "../support/patience.ts"
-import { apiReport, entriesOf } from "./apiReport.ts"
+import { apiReports, entriesOf } from "./apiReport.ts"
 
 const run = promisify(execFile)
 const root = new URL("../..", import.meta.url).pathname
@@ -194,13 +194,17 @@ describe("the packed package", () => {
     expect(files.filter((file) => /^test\/|^src\/.*\/data\//.test(file))).toEqual([])
   })
 
-  it("has the public types of the report (npm run api writes it anew), and none of them shows a partition's own", async () => {
+  it("has the public types of the reports (npm run api writes them), and none of them shows a partition's own", async () => {
     const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as Parameters<typeof entriesOf>[0]
-    const report = apiReport(join(project, "node_modules/sluice/dist"), entriesOf(manifest))
-    const committed = await readFile(join(root, "test/package/api.txt"), "utf8")
-    // Lines rather than the whole: a difference is shown by what has changed.
-    expect(report.split("\n")).toEqual(committed.split("\n"))
-    expect(report).not.toMatch(/^## engine\/(core|shell)\/Partition/m)
+    const reports = apiReports(join(project, "node_modules/sluice/dist"), entriesOf(manifest))
+    const folder = join(root, "test/package/api")
+    expect([...reports.keys()].sort()).toEqual((await readdir(folder)).sort())
+    for (const [file, report] of reports) {
+      const committed = await readFile(join(folder, file), "utf8")
+      // Lines rather than the whole: a difference is shown by what has changed.
+      expect(report.split("\n"), file).toEqual(committed.split("\n"))
+      expect(report, file).not.toMatch(/^## engine\/(core|shell)\/Partition/m)
+    }
   })
 
   it("is of the size that the README states", async () => {

@@ -7,15 +7,15 @@ import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord, DatasetKind } from 
 import { internedNamesLimit } from "./limits.ts"
 import { quoted } from "./printable.ts"
 
-/** Records of one kind, in the order of the file. */
+/** Records of one kind, in the order of the file. See {@link readFile}. */
 export type Records =
   | { readonly kind: "NANPA" | "CNAC"; readonly records: ReadonlyArray<CodeRecord> }
   | { readonly kind: "CARRIER_TYPES"; readonly records: ReadonlyArray<CarrierTypeRecord> }
   | { readonly kind: "NPA_REPORT"; readonly records: ReadonlyArray<AreaCodeRecord> }
 
 /**
- * The scope of a file. A whole file replaces all records of its kind. One that is not whole (a Canadian file of
- * one area code, a regional US file) replaces the records of its `areaCodes` and no others.
+ * The scope of a file. A whole file replaces all records of its kind. One that is not whole (a Canadian file of one
+ * area code, a regional US file) replaces the records of its `areaCodes` and no others. See {@link readFile}.
  */
 export interface Coverage {
   readonly whole: boolean
@@ -23,7 +23,7 @@ export interface Coverage {
   readonly areaCodes: ReadonlyArray<string>
 }
 
-/** Records that malformed lines of a file may be about. The file does not remove them. */
+/** Records that malformed lines of a file may be about. The file does not remove them. See {@link readFile}. */
 export interface Unread {
   /** Keys of the dataset, their columns joined: `212200`, or an OCN. */
   readonly keys: ReadonlyArray<string>

@@ -12,7 +12,7 @@ import { makeLineSplitter } from "./lines.ts"
 import { printableBytes } from "./printable.ts"
 import { headerLines, recognize } from "./recognize.ts"
 
-/** The data of a file's header. */
+/** The data of a file's header. See {@link readFile}. */
 export interface Header {
   readonly kind: DatasetKind
   /** `YYYY-MM-DD`, null where the layout has none. */
@@ -20,7 +20,7 @@ export interface Header {
   readonly columns: number
 }
 
-/** The result of reading a whole file. */
+/** The result of reading a whole file. See {@link readFile}. */
 export interface Result extends Header {
   /** Data lines: without header, date row and blank lines. */
   readonly lines: number

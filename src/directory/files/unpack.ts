@@ -14,13 +14,13 @@ import type { LocalFile } from "./download.ts"
 import { type SourceFault, SourceUnreadable } from "./errors.ts"
 import { archiveEntryLimit, chunkBytes, SourceLimits } from "./limits.ts"
 
-/** How far the reading of a file is, in bytes of the packed or the unpacked file. */
+/** How far the reading of a file is, in bytes of the packed or the unpacked file. See {@link openSource}. */
 export interface Progress {
   readonly readBytes: number
   readonly totalBytes: number
 }
 
-/** The bytes of one file, unpacked. */
+/** The bytes of one file, unpacked. See {@link openSource}. */
 export interface PackedFile {
   /** The source, for an entry of an archive followed by the entry's name. */
   readonly name: string
@@ -30,7 +30,7 @@ export interface PackedFile {
   readonly progress: () => Progress
 }
 
-/** An entry of an archive that cannot be opened. */
+/** An entry of an archive that cannot be opened. See {@link openSource}. */
 export interface SkippedEntry {
   readonly name: string
   readonly reason: string

@@ -14,7 +14,8 @@ import {
   type TimerRow
 } from "../ports/Checkpoints.ts"
 
-interface PartitionRows {
+/** The rows of a partition. See {@link engineCheckers}. */
+export interface PartitionRows {
   records: Array<CheckpointRecord>
   /** By actor, its rows with rising sequence. */
   rows: Map<string, Array<ActorRow>>
@@ -24,7 +25,7 @@ interface PartitionRows {
   expiring: ReadonlyArray<ActorRow>
 }
 
-/** The content of a deployment's checkpoints. Tests and simulations may change it. */
+/** The content of a deployment's checkpoints. Tests and simulations may change it. See {@link engineCheckers}. */
 export interface CheckpointsStore {
   partitions: number | undefined
   /** The id of the deployment, in force when its partitions are. */

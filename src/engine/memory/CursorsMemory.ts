@@ -15,7 +15,7 @@ import {
   ReactorTransaction
 } from "../ports/Cursors.ts"
 
-/** The content of a deployment's cursors. Tests and simulations may change it. */
+/** The content of a deployment's cursors. Tests and simulations may change it. See {@link engineCheckers}. */
 export interface CursorsStore {
   cursors: Map<string, Cursor>
   parked: Array<ParkedRecord>

@@ -22,7 +22,10 @@ export const defaultMaximumBytes = 1024 * 1024 * 1024
 const readBatchFrames = 256
 const readBatchBytes = 8 * 1024 * 1024
 
-/** The content of a partition's log. Tests and simulations may change it, as a failing disk would. */
+/**
+ * The content of a partition's log. Tests and simulations may change it, as a failing disk would. See
+ * {@link engineCheckers}.
+ */
 export interface MemoryLog {
   /** The sequence that `frames[0]` has, or would have. */
   firstSequence: number
@@ -32,7 +35,7 @@ export interface MemoryLog {
   deployment?: string | undefined
 }
 
-/** The logs of a deployment. */
+/** The logs of a deployment. See {@link engineCheckers}. */
 export interface JournalStore {
   /** A partition's log, made when it is not there. */
   readonly log: (partition: number) => MemoryLog

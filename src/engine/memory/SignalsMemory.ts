@@ -8,6 +8,7 @@ import { type Signal, Signals } from "../ports/Signals.ts"
 /** Signals in one chunk of a subscription. */
 const batchSize = 64
 
+/** The signals of a deployment. See {@link engineCheckers}. */
 export interface SignalsStore {
   readonly partitions: number
   /** All signals ever published; a signal's sequence is its place, from 1. */

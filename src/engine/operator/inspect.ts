@@ -18,7 +18,7 @@ export const inspectedFrames = 500
 /** Facts shown. */
 export const inspectedFacts = 20
 
-/** A record as the log holds it. */
+/** A record as the log holds it. See {@link Engine.Operator.inspectPartition}. */
 export interface InspectedRecord extends ActorAddress {
   readonly sequence: number
   readonly index: number
@@ -29,7 +29,7 @@ export interface InspectedRecord extends ActorAddress {
   readonly isEvent: boolean
 }
 
-/** A reactor's stored cursor, with how far the reactor itself is. */
+/** A reactor's stored cursor, with how far the reactor itself is. See {@link Engine.Operator.inspectPartition}. */
 export interface InspectedCursor extends Cursor {
   /**
    * Frames that the reactor has still to read: fewer than those behind the stored cursor if some hold nothing for it.
@@ -37,6 +37,7 @@ export interface InspectedCursor extends Cursor {
   readonly lag: number
 }
 
+/** What an operator sees of a partition. See {@link Engine.Operator.inspectPartition}. */
 export interface PartitionInspection {
   readonly partition: number
   readonly status: Status
@@ -54,6 +55,7 @@ export interface PartitionInspection {
   readonly lastRecords: ReadonlyArray<InspectedRecord>
 }
 
+/** What an operator sees of an actor. See {@link Engine.Operator.inspectActor}. */
 export interface ActorInspection extends ActorAddress {
   readonly partition: number
   readonly status: Status
@@ -67,10 +69,10 @@ export interface ActorInspection extends ActorAddress {
   readonly lastRecords: ReadonlyArray<InspectedRecord>
 }
 
-/** The figures of a partition, for a list of all. */
+/** The figures of a partition, for a list of all. See {@link Engine.Operator.inspectPartition}. */
 export type PartitionSummary = Omit<PartitionInspection, "lastRecords">
 
-/** A whole frame of the log. */
+/** A whole frame of the log. See {@link Engine.Operator.inspectFrame}. */
 export interface InspectedFrame {
   readonly partition: number
   readonly sequence: number

@@ -2,7 +2,7 @@
 import type { Effect } from "effect"
 import type { ParkedRecord } from "../ports/Cursors.ts"
 
-/** The parked records of one organization, in a list of organizations. */
+/** The parked records of one organization, in a list of organizations. See {@link Parked.list}. */
 export interface ParkedEntry {
   readonly partition: number
   readonly reactor: string
@@ -29,7 +29,7 @@ export interface RetriedParked {
   readonly error?: string
 }
 
-/** An effect that runs in an act's transaction, with the records that the act removes. */
+/** An effect that runs in an act's transaction, with the records that the act removes. See {@link Parked.retry}. */
 export type Alongside = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, unknown>
 
 /** The number of parked records to try again. See {@link Parked.retry}. */

@@ -14,13 +14,13 @@ import { logsElsewhere } from "../shell/partition/ownLogs.ts"
 import type { Partition } from "../shell/partition/Partition.ts"
 import { acceptClock, acceptLoss } from "./acceptLoss.ts"
 
-/** The losses that an operator allows. */
+/** The losses that an operator allows. See {@link Engine.Operator.recoverPartition}. */
 export interface RecoverAsked {
   readonly acceptLoss: boolean
   readonly acceptClock: boolean
 }
 
-/** The findings, and the repairs that were done. */
+/** The findings, and the repairs that were done. See {@link Engine.Operator.recoverPartition}. */
 export interface Recovered {
   readonly partition: number
   /** Nothing was to be given up. */

@@ -7,7 +7,7 @@ import { Context, Data, type Effect } from "effect"
 import type { ActorAddress } from "../address.ts"
 import type { Sequence } from "./Journal.ts"
 
-/** A place in a partition's log, with the hash of its frame as proof. */
+/** A place in a partition's log, with the hash of its frame as proof. See {@link Checkpoints}. */
 export interface LogPosition {
   readonly sequence: Sequence
   /** sha256 of the stored bytes of the frame at `sequence`, 64 hexadecimal digits; `emptyLogHash` at sequence 0. */
@@ -17,7 +17,7 @@ export interface LogPosition {
 /** The hash before the first frame of a log. */
 export const emptyLogHash = "0".repeat(64)
 
-/** A completed checkpoint: all actor rows up to `sequence` are there. */
+/** A completed checkpoint: all actor rows up to `sequence` are there. See {@link Checkpoints}. */
 export interface CheckpointRecord extends LogPosition {
   readonly partition: number
   /** Epoch, number and `now` of the frame at `sequence`. */
@@ -29,7 +29,7 @@ export interface CheckpointRecord extends LogPosition {
   readonly signalSequence: number
 }
 
-/** An actor's state after the frame at `sequence`. */
+/** An actor's state after the frame at `sequence`. See {@link Checkpoints}. */
 export interface ActorRow extends ActorAddress {
   readonly sequence: Sequence
   /** The version of the actor's definition that encoded `state`. */
@@ -48,17 +48,17 @@ export interface ActorRow extends ActorAddress {
   readonly expiresAt: number | null
 }
 
-/** A timer of an actor, as `Checkpoints.timers` lists them. */
+/** A timer of an actor, as `Checkpoints.timers` lists them. See {@link Checkpoints}. */
 export interface TimerRow extends ActorAddress {
   readonly wakeAt: number
 }
 
-/** A row that counts until a time, as `Checkpoints.expiring` lists them. */
+/** A row that counts until a time, as `Checkpoints.expiring` lists them. See {@link Checkpoints}. */
 export interface ExpiryRow extends ActorAddress {
   readonly expiresAt: number
 }
 
-/** The keys that `Checkpoints.keys` lists. */
+/** The keys that `Checkpoints.keys` lists. See {@link Checkpoints}. */
 export interface KeysRequest extends Omit<ActorAddress, "key"> {
   readonly through: Sequence
   readonly after: string | undefined
@@ -67,7 +67,7 @@ export interface KeysRequest extends Omit<ActorAddress, "key"> {
 
 /**
  * The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is
- * safe.
+ * safe. See {@link Checkpoints}.
  */
 export class CheckpointsUnavailable extends Data.TaggedError("CheckpointsUnavailable")<{
   readonly message: string
@@ -75,8 +75,8 @@ export class CheckpointsUnavailable extends Data.TaggedError("CheckpointsUnavail
 }> {}
 
 /**
- * The newest checkpoint is not the expected one: a replaced owner wrote one, or an operator has run a recovery. Nothing
- * was written.
+ * The newest checkpoint is not the expected one: a replaced owner wrote one, or an operator has run a recovery.
+ * Nothing was written. See {@link Checkpoints}.
  */
 export class CheckpointConflict extends Data.TaggedError("CheckpointConflict")<{
   readonly partition: number
@@ -85,7 +85,7 @@ export class CheckpointConflict extends Data.TaggedError("CheckpointConflict")<{
   readonly found: Sequence
 }> {}
 
-/** The input of `save`. */
+/** The input of `save`. See {@link Checkpoints}. */
 export interface CheckpointWrite {
   readonly record: CheckpointRecord
   /** The sequence of the newest checkpoint so far, 0 for none: a compare-and-set. */
@@ -97,7 +97,9 @@ export interface CheckpointWrite {
   readonly rows: Iterable<ActorRow>
 }
 
-/** A deployment: one database and the logs that belong to it (docs/architecture.md, rule 18). */
+/**
+ * A deployment: one database and the logs that belong to it (docs/architecture.md, rule 18). See {@link Checkpoints}.
+ */
 export interface Deployment {
   /** Made once, together with the database, and written into every log of the deployment. */
   readonly id: string
@@ -105,7 +107,7 @@ export interface Deployment {
   readonly home: string
 }
 
-/** The rows that `prune` and `discardAbove` removed. */
+/** The rows that `prune` and `discardAbove` removed. See {@link Checkpoints}. */
 export interface RemovedRows {
   readonly rows: number
   readonly checkpoints: number

@@ -6,13 +6,13 @@
 import { Context, Data, type Effect } from "effect"
 import type { LogPosition } from "./Checkpoints.ts"
 
-/** The progress of a reactor: it has processed every frame up to `sequence`. */
+/** The progress of a reactor: it has processed every frame up to `sequence`. See {@link Cursors}. */
 export interface Cursor extends LogPosition {
   readonly partition: number
   readonly reactor: string
 }
 
-/** A compare-and-set of a cursor. */
+/** A compare-and-set of a cursor. See {@link Cursors}. */
 export interface CursorMove {
   readonly partition: number
   readonly reactor: string
@@ -22,15 +22,18 @@ export interface CursorMove {
 }
 
 /**
- * The store cannot be reached, or rolled the transaction back (connection, deadlock, serialization). Nothing was done;
- * try again.
+ * The store cannot be reached, or rolled the transaction back (connection, deadlock, serialization). Nothing was
+ * done; try again. See {@link Cursors}.
  */
 export class CursorsUnavailable extends Data.TaggedError("CursorsUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** The cursor is not at the expected place: another process moved it. The whole transaction was rolled back. */
+/**
+ * The cursor is not at the expected place: another process moved it. The whole transaction was rolled back. See
+ * {@link Cursors}.
+ */
 export class CursorMoved extends Data.TaggedError("CursorMoved")<{
   readonly partition: number
   readonly reactor: string
@@ -55,7 +58,7 @@ export interface ParkedRecord {
   readonly error: string
 }
 
-/** The number of an organization's parked records at a reactor. */
+/** The number of an organization's parked records at a reactor. See {@link Cursors}. */
 export interface ParkedOrganization {
   readonly organization: string
   readonly count: number

@@ -7,13 +7,16 @@
  */
 import { Context, Data, type Effect, type Scope, type Stream } from "effect"
 
-/** Position of a frame in its log. The first frame of a new log is 1; 0 means "before the first frame". */
+/**
+ * Position of a frame in its log. The first frame of a new log is 1; 0 means "before the first frame". See
+ * {@link Journal}.
+ */
 export type Sequence = number
 
 /** The sequence before the first frame of a log. */
 export const noSequence: Sequence = 0
 
-/** A frame as it is stored. */
+/** A frame as it is stored. See {@link Journal}. */
 export interface StoredFrame {
   readonly sequence: Sequence
   /** The `Sluice-Frame` header: `<partition>/<epoch>/<number>`; empty where a foreign message carries none. */
@@ -29,7 +32,7 @@ export interface StoredFrame {
  * One attempt to append.
  *
  * JetStream: a publish with the header `Nats-Expected-Last-Sequence: expectedLast` and `Sluice-Frame: identity`,
- * without a `Nats-Msg-Id`, with the client's own re-sending off (`retries: 1`).
+ * without a `Nats-Msg-Id`, with the client's own re-sending off (`retries: 1`). See {@link Journal}.
  */
 export interface PublishRequest {
   readonly bytes: Uint8Array
@@ -57,6 +60,8 @@ export interface PublishRequest {
  * - `TooLarge`: over the server's `max_payload` or the stream's `max_msg_size` (10054): nothing is stored.
  * - `Refused`: any other error the server gave, with its text: nothing of this attempt is stored. Retried like
  *   `NoLeader`.
+ *
+ * See {@link Journal}.
  */
 export type PublishAnswer =
   | { readonly _tag: "Acked"; readonly sequence: Sequence; readonly duplicate: boolean }
@@ -68,7 +73,7 @@ export type PublishAnswer =
   | { readonly _tag: "TooLarge"; readonly maximumBytes: number | undefined }
   | { readonly _tag: "Refused"; readonly message: string }
 
-/** The beginning, end and fill of a log, as its leader reports them. */
+/** The beginning, end and fill of a log, as its leader reports them. See {@link Journal}. */
 export interface LogState {
   /**
    * Sequence of the oldest frame that is still there; `lastSequence + 1` when the log holds none (so 1 for a new one).
@@ -82,14 +87,17 @@ export interface LogState {
   readonly maximumBytes: number
 }
 
-/** The log cannot be reached or did not answer in time. Always worth trying again. */
+/** The log cannot be reached or did not answer in time. Always worth trying again. See {@link Journal}. */
 export class JournalUnavailable extends Data.TaggedError("JournalUnavailable")<{
   readonly partition: number
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** A read met a missing frame in the requested range: it was purged, deleted, or the log is damaged. */
+/**
+ * A read met a missing frame in the requested range: it was purged, deleted, or the log is damaged. See
+ * {@link Journal}.
+ */
 export class JournalGap extends Data.TaggedError("JournalGap")<{
   readonly partition: number
   /** The first missing sequence. */
@@ -100,7 +108,7 @@ export class JournalGap extends Data.TaggedError("JournalGap")<{
 /**
  * The log lacks a property that the engine's promises need (docs/architecture.md, rule 14: the server's version,
  * `sync_interval: always`, the stream's settings, the number of partitions). Terminal: an operator has to act; the
- * message says how.
+ * message says how. See {@link Journal}.
  */
 export class JournalRefused extends Data.TaggedError("JournalRefused")<{ readonly message: string }> {}
 
@@ -108,8 +116,8 @@ export class JournalRefused extends Data.TaggedError("JournalRefused")<{ readonl
  * One partition's log.
  *
  * Every read comes from the leader (the JetStream API `STREAM.MSG.GET` and `STREAM.INFO`, never Direct Get), so that
- * acknowledged frames are seen. Every operation ends within a bounded time (about a second for `publish`, `frameAt` and
- * `state`). Operations may be interrupted at any moment.
+ * acknowledged frames are seen. Every operation ends within a bounded time (about a second for `publish`, `frameAt`
+ * and `state`). Operations may be interrupted at any moment. See {@link Journal}.
  */
 export interface Log {
   readonly partition: number
@@ -174,7 +182,7 @@ export interface Log {
   readonly restartAfter: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 }
 
-/** The information about a log before it is opened. */
+/** The information about a log before it is opened. See {@link Journal}. */
 export interface LogFound {
   readonly partition: number
   readonly home: string

@@ -9,11 +9,11 @@ import { Context, Data, Effect, Layer, type Scope } from "effect"
 
 /**
  * Another process runs the partitions, so this one may not. The message says who it is and what an operator can do.
- * Terminal.
+ * Terminal. See {@link Placement}.
  */
 export class PlacementRefused extends Data.TaggedError("PlacementRefused")<{ readonly message: string }> {}
 
-/** Placement cannot say now whether a partition is ours. */
+/** Placement cannot say now whether a partition is ours. See {@link Placement}. */
 export class PlacementUnavailable extends Data.TaggedError("PlacementUnavailable")<{
   readonly message: string
   readonly cause?: unknown

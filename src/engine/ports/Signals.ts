@@ -6,6 +6,7 @@
  */
 import { Context, Data, type Effect, type Stream } from "effect"
 
+/** A message from outside, as its partition reads it. See {@link Journal}. */
 export interface Signal {
   /** Position in the partition's signals, from 1, rising; gaps are allowed. */
   readonly sequence: number
@@ -23,11 +24,24 @@ export const signalsName = "sluice.signals"
 /** The longest data of a signal, in bytes. */
 export const maximumSignalBytes = 64 * 1024
 
+/** The store of signals cannot be reached. Repeatable. See {@link Journal}. */
 export class SignalsUnavailable extends Data.TaggedError("SignalsUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
+/**
+ * The store of signals from outside, by partition.
+ *
+ * @example
+ * ```ts
+ * import type { Ports } from "sluice"
+ *
+ * // for a program beside the engine that passes on what it hears
+ * export const report = (signals: Ports.Signals["Service"], organization: string, data: Uint8Array) =>
+ *   signals.publish({ organization, kind: "bounce", data })
+ * ```
+ */
 export class Signals extends Context.Service<
   Signals,
   {

@@ -1,6 +1,7 @@
 /**
- * Actors decided by their own rules, without an engine: one decision after the other in memory, each applied as a whole, wakes at their times. For
- * services that need no server, for models and for measurements of the rules alone. It checks nothing of what an engine checks.
+ * Decides for actors by their own rules, without an engine: one decision after the other in memory, each applied as a
+ * whole, and wakes at their times. It serves services without a server, models, and measurements of the rules alone. It
+ * makes none of an engine's checks.
  */
 import {
   type Actor,
@@ -18,22 +19,11 @@ interface Kept {
   state: unknown
 }
 
-/**
- * One organization's actors.
- *
- * @example
- * ```ts
- * import { ActorsMemory, SendSender, senderKey } from "sluice/send"
- *
- * const account = new ActorsMemory("acme")
- * const { reply } = account.ask(SendSender, senderKey("live", "one.test"), { _tag: "Verify" }, 0)
- * console.log(reply?.tier, reply?.dailyCap) // new 200
- * ```
- */
+/** One organization's actors. */
 export class ActorsMemory {
   private readonly organization: string
   private readonly kept = new Map<string, Kept>()
-  /** Those that want to be woken, with the time. */
+  /** Actors that want to be woken, with the time. */
   private readonly wakes = new Map<Kept, number>()
   private latest = Number.NEGATIVE_INFINITY
 
@@ -63,7 +53,7 @@ export class ActorsMemory {
   ): Decision<Fact, Reply, Rejection> {
     this.advance(now)
     const kept = this.find(actor, key)
-    // What `find` was asked for is of the actor's own types.
+    // The found state has the actor's own types.
     const decision = actor.options.decide(kept.state as State, command, this.contextOf(kept))
     if (decision.accepted) this.apply(kept, decision)
     return decision

@@ -1,7 +1,7 @@
 /**
- * `Admission`: an account with its senders, queues and suppression list. A request to send is decided at once over sender, suppression, pause, month,
- * probation caps and daily caps (docs/send.md, 2.6). Time comes from the Clock. `layerMemory` keeps accounts in this process and needs nothing else; `layer`
- * keeps them on an engine.
+ * Defines `Admission`: an account with its senders, queues and suppression list. It decides a request to send over
+ * sender, suppression, pause, month, probation caps and daily caps together (docs/send.md, 2.6). Time comes from the
+ * Clock. `layerMemory` keeps accounts in this process and needs nothing else; `layer` keeps them on an engine.
  */
 import { Clock, Context, Effect, type Layer } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
@@ -12,7 +12,6 @@ import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import {
   type AdmitEmail,
   type EmailReport,
-  type EmailState,
   isAccountRejection,
   type Mode,
   SendAccount,
@@ -35,35 +34,33 @@ import {
 import { SendRejected, type Unanswered } from "../errors.ts"
 import type { Risk, SendPlan } from "../limits.ts"
 import type { CustomLimits } from "../rules/account.ts"
+import type { EmailStage } from "../rules/emailStates.ts"
 import { isSendRejection, retryAfterSeconds, type SendRejection, statusOf } from "../rules/rejections.ts"
 import type { NotPaused, TrustView } from "../rules/trust.ts"
 import { type AdmissionAsks, engineAsks, memoryAsks } from "./admissionAsks.ts"
 import type { EngineOptions } from "./engineDecider.ts"
 import type { MemoryOptions } from "./keyedDecider.ts"
 
-/** What an account is told, and which of an organization's two it is. See {@link Admission}. */
+/** The options of accounts: the address of larger plans, and the mode. See {@link Admission}. */
 export interface AccountOptions {
-  /** Where an account finds a larger plan. */
+  /** The address at which an account finds a larger plan. */
   readonly upgradeUrl: string
   /** Which of the two accounts of each name. Default `live`. */
   readonly mode?: Mode | undefined
 }
 
-/** What became of one email of a request. See {@link Admission}. */
+/** The result for one email of a request. See {@link Admission}. */
 export interface SentAnswer {
   readonly id: string
-  readonly state: EmailState["state"]
+  readonly state: EmailStage
   /** Recipients that were taken out, as they were given. */
   readonly suppressed: ReadonlyArray<string>
-  /** Unix milliseconds of the midnight at which a held email fits; left out where nobody knows. */
+  /** Unix milliseconds of the midnight at which a held email fits; left out if it is unknown. */
   readonly heldUntil?: number
 }
 
 /** A report of an email, whose sender the account knows. See {@link Admission}. */
 export type ReportOf = Omit<EmailReport, "sender">
-
-/** The account's stage after the call. */
-type View = Effect.Effect<TrustView, Unanswered>
 
 /**
  * Decides requests to send whole: plan, probation, pauses, tiers and holds together (docs/send.md, 2.6).
@@ -92,8 +89,8 @@ export class Admission extends Context.Service<
       account: string,
       emails: ReadonlyArray<Pick<AdmitEmail, "id" | "recipients">>
     ) => Effect.Effect<ReadonlyArray<SentAnswer>, Unanswered>
-    /** What became of emails. What is reported twice counts once. */
-    readonly report: (account: string, reports: ReadonlyArray<ReportOf>) => View
+    /** Reports the outcomes of emails. A repeated report counts once. */
+    readonly report: (account: string, reports: ReadonlyArray<ReportOf>) => Effect.Effect<TrustView, Unanswered>
     /** Takes an email back that is queued, held or scheduled; answers whether it was. */
     readonly cancel: (account: string, email: string) => Effect.Effect<boolean, Unanswered>
     /** A domain, or an address where its domain is not verified. */
@@ -107,20 +104,20 @@ export class Admission extends Context.Service<
     readonly suppress: (account: string, address: string) => Effect.Effect<void, Unanswered>
     readonly unsuppress: (account: string, address: string) => Effect.Effect<void, Unanswered>
     /** Begins probation, once; any other first call begins it with the standard risk. */
-    readonly begin: (account: string, risk: Risk) => View
+    readonly begin: (account: string, risk: Risk) => Effect.Effect<TrustView, Unanswered>
     readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | Unanswered>
-    readonly setRisk: (account: string, risk: Risk) => View
-    readonly setPlan: (account: string, plan: SendPlan) => View
-    readonly setLimits: (account: string, custom: CustomLimits) => View
+    readonly setRisk: (account: string, risk: Risk) => Effect.Effect<TrustView, Unanswered>
+    readonly setPlan: (account: string, plan: SendPlan) => Effect.Effect<TrustView, Unanswered>
+    readonly setLimits: (account: string, custom: CustomLimits) => Effect.Effect<TrustView, Unanswered>
     /** The stage now. */
-    readonly check: (account: string) => View
+    readonly check: (account: string) => Effect.Effect<TrustView, Unanswered>
   }
 >()("sluice/send/Admission") {
   /** Accounts in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: AccountOptions & MemoryOptions): Layer.Layer<Admission, InvalidArgument> =>
     layers.layerMemory(Admission, options, (asks) => make(asks, options))
 
-  /** What an engine for `layer` is made with. */
+  /** The actor that an engine for `layer` must have. */
   static readonly actors: ReadonlyArray<AnyActor> = [OrganizationActor, ...sendActors]
 
   /** Accounts on an engine. */
@@ -157,7 +154,8 @@ const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions
       : Effect.die(rejection)
   const tell = (account: string, command: Told): Effect.Effect<SendAccountReply, Unanswered> =>
     Effect.catch(ask(account, command), (error) => (isAccountRejection(error) ? invalid(error) : Effect.fail(error)))
-  const view = (account: string, command: Told): View => Effect.map(tell(account, command), (reply) => reply.account)
+  const view = (account: string, command: Told): Effect.Effect<TrustView, Unanswered> =>
+    Effect.map(tell(account, command), (reply) => reply.account)
   const sender = (account: string, name: string, command: SenderCommand) =>
     asks.ask(account, SendSender, senderKey(mode, senderName(name)), command)
   const suppression = (account: string, command: SuppressionCommand) =>

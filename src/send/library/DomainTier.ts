@@ -1,8 +1,10 @@
 /**
- * `DomainTier`: how many emails a day a sender may hand over (docs/send.md, 2.4). Time comes from the Clock; a promotion that is due is taken by the next
- * call. `layerMemory` remembers in this process and needs nothing else.
+ * Defines `DomainTier`: the number of emails that a sender may hand over in a day (docs/send.md, 2.4). Time comes from
+ * the Clock; the next call takes a promotion that is due. `layerMemory` keeps tiers in this process and needs nothing
+ * else.
  */
 import { Context, Effect, type Layer } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
 import type { Engine } from "../../engine/Engine.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
@@ -18,9 +20,6 @@ import {
 import { domainTierActor } from "./deciderActors.ts"
 import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
 import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
-
-/** The sender's tier and cap after the call. */
-type View = Effect.Effect<TierView, NotVerified | Unanswered>
 
 /**
  * Which tier a sender has, and so how much it may hand over in a day (docs/send.md, 2.4).
@@ -42,13 +41,13 @@ export class DomainTier extends Context.Service<
   DomainTier,
   {
     /** From here on totals count; a second time changes nothing. */
-    readonly verify: (sender: string) => View
-    readonly handOver: (sender: string, emails: number) => View
+    readonly verify: (sender: string) => Effect.Effect<TierView, NotVerified | Unanswered>
+    readonly handOver: (sender: string, emails: number) => Effect.Effect<TierView, NotVerified | Unanswered>
     /** The first permanent bounce of an email. */
-    readonly bounce: (sender: string) => View
-    readonly complain: (sender: string) => View
+    readonly bounce: (sender: string) => Effect.Effect<TierView, NotVerified | Unanswered>
+    readonly complain: (sender: string) => Effect.Effect<TierView, NotVerified | Unanswered>
     /** The tier now. */
-    readonly check: (sender: string) => View
+    readonly check: (sender: string) => Effect.Effect<TierView, NotVerified | Unanswered>
     /** Unix milliseconds of the next promotion if nothing happens before; undefined for none. */
     readonly nextCheck: (sender: string) => Effect.Effect<number | undefined, Unanswered>
   }
@@ -57,8 +56,8 @@ export class DomainTier extends Context.Service<
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<DomainTier, InvalidArgument> =>
     layers.layerMemory(DomainTier, options, make)
 
-  /** What an engine for `layer` is made with. */
-  static readonly actor: typeof domainTierActor = domainTierActor
+  /** The actor that an engine for `layer` must have. */
+  static readonly actor: AnyActor = domainTierActor
 
   /** Tiers on an engine. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<DomainTier, never, Engine> =>
@@ -70,7 +69,7 @@ const layers = deciderLayers(domainTier, domainTierActor)
 const make = (
   senders: KeyedDecider<TierCommand, TierFact, TierState, TierView, NotVerified>
 ): DomainTier["Service"] => {
-  const ask = (sender: string, command: TierCommand): View =>
+  const ask = (sender: string, command: TierCommand): Effect.Effect<TierView, NotVerified | Unanswered> =>
     Effect.map(senders.ask(sender, command), ({ reply }) => reply)
   return {
     verify: (sender) => ask(sender, { _tag: "Verify" }),

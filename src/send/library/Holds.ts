@@ -1,8 +1,10 @@
 /**
- * `Holds`: what goes at once and what waits for another day (docs/send.md, 2.5). Time comes from the Clock. `layerMemory` keeps the places, not the emails, in this
- * process, and needs nothing else: the caller asks for a release at `nextRelease`.
+ * Defines `Holds`: the queue of emails over a daily cap (docs/send.md, 2.5). Time comes from the Clock. `layerMemory`
+ * keeps the places, not the emails, in this process, and needs nothing else. The caller asks for a release at
+ * `nextRelease`.
  */
 import { Context, Effect, type Layer } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
 import type { Engine } from "../../engine/Engine.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
@@ -11,9 +13,6 @@ import { type QueueAnswer, type QueueCommand, type QueueState, queueWithPages } 
 import { holdsActor } from "./deciderActors.ts"
 import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
 import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
-
-/** Places that may go now, first in first out. */
-type Places = Effect.Effect<ReadonlyArray<number>, Unanswered>
 
 /**
  * `cap` is the sender's daily cap in force, an integer of at least 1.
@@ -34,16 +33,18 @@ export class Holds extends Context.Service<
     /** The first `released` of the emails may go; the others got places, each with the midnight at which it fits. */
     readonly accept: (sender: string, emails: number, cap: number) => Effect.Effect<HoldsAnswer, Unanswered>
     /** The places of the release step that is due, none before its time. */
-    readonly release: (sender: string, cap: number) => Places
-    /** The places that a raised cap lets go at once. */
-    readonly raiseCap: (sender: string, cap: number) => Places
+    readonly release: (sender: string, cap: number) => Effect.Effect<ReadonlyArray<number>, Unanswered>
+    /** The places that a raised cap releases immediately. */
+    readonly raiseCap: (sender: string, cap: number) => Effect.Effect<ReadonlyArray<number>, Unanswered>
     /** Takes a place out of the queue, so that it uses up no cap. */
     readonly cancel: (sender: string, place: number) => Effect.Effect<void, NotHeld | Unanswered>
-    /** From here on nothing is let go, until the pause is lifted. */
+    /** Releases nothing more until the pause is lifted. */
     readonly pause: (sender: string) => Effect.Effect<void, Unanswered>
-    /** The pause is over; `release` then lets go at once what fits. */
+    /** Ends the pause; `release` then releases immediately what fits. */
     readonly lift: (sender: string) => Effect.Effect<void, Unanswered>
-    /** Unix milliseconds at which `release` has something to do; undefined where nothing waits, or all of it is paused. */
+    /**
+     * Unix milliseconds at which `release` has something to do; undefined where nothing waits, or all of it is paused.
+     */
     readonly nextRelease: (sender: string, cap: number) => Effect.Effect<number | undefined, Unanswered>
   }
 >()("sluice/send/Holds") {
@@ -51,8 +52,8 @@ export class Holds extends Context.Service<
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<Holds, InvalidArgument> =>
     layers.layerMemory(Holds, options, make)
 
-  /** What an engine for `layer` is made with. */
-  static readonly actor: typeof holdsActor = holdsActor
+  /** The actor that an engine for `layer` must have. */
+  static readonly actor: AnyActor = holdsActor
 
   /** Queues on an engine. One with cancelled places in more than 40 pages between its ends does not fit an actor. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<Holds, never, Engine> =>
@@ -65,7 +66,11 @@ const make = (queues: KeyedDecider<QueueCommand, HoldsFact, QueueState, QueueAns
   // Only a cancel is ever rejected.
   const tell = (sender: string, command: Exclude<QueueCommand, { _tag: "Cancel" }>) =>
     Effect.map(Effect.catchTag(queues.ask(sender, command), "NotHeld", Effect.die), ({ reply }) => reply)
-  const released = (sender: string, _tag: "Release" | "RaiseCap", cap: number): Places =>
+  const released = (
+    sender: string,
+    _tag: "Release" | "RaiseCap",
+    cap: number
+  ): Effect.Effect<ReadonlyArray<number>, Unanswered> =>
     checked(
       () => assertCount("cap", cap),
       Effect.map(tell(sender, { _tag, cap }), ({ places }) => places)

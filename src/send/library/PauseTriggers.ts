@@ -1,8 +1,9 @@
 /**
- * `PauseTriggers`: says when an account on probation is to be paused (docs/send.md, 2.2). Time comes from the Clock. `layerMemory` remembers in this process
- * and needs nothing else.
+ * Defines `PauseTriggers`: the reasons to pause an account on probation (docs/send.md, 2.2). Time comes from the Clock.
+ * `layerMemory` counts in this process and needs nothing else.
  */
 import { Context, Effect, type Layer } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
 import type { Engine } from "../../engine/Engine.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import { assertInteger } from "../../limits/windowDecision.ts"
@@ -30,11 +31,8 @@ export interface AcceptedEmails {
   readonly signals?: number | undefined
 }
 
-/** Why the account is to be paused, or null. */
-type Pause = Effect.Effect<PauseReason | null, Unanswered>
-
 /**
- * What pauses an account on probation: bounces, complaints, spikes, risky content (docs/send.md, 2.2).
+ * The triggers that pause an account on probation: bounces, complaints, spikes, risky content (docs/send.md, 2.2).
  *
  * @example
  * ```ts
@@ -52,11 +50,11 @@ type Pause = Effect.Effect<PauseReason | null, Unanswered>
 export class PauseTriggers extends Context.Service<
   PauseTriggers,
   {
-    readonly accept: (account: string, accepted: AcceptedEmails) => Pause
+    readonly accept: (account: string, accepted: AcceptedEmails) => Effect.Effect<PauseReason | null, Unanswered>
     /** A permanent bounce of an email, whenever it comes. */
-    readonly bounce: (account: string, email: string) => Pause
-    readonly complain: (account: string, email: string) => Pause
-    /** Begins anew, as after a pause that was lifted. */
+    readonly bounce: (account: string, email: string) => Effect.Effect<PauseReason | null, Unanswered>
+    readonly complain: (account: string, email: string) => Effect.Effect<PauseReason | null, Unanswered>
+    /** Starts over, as after a pause that was lifted. */
     readonly restart: (account: string) => Effect.Effect<void, Unanswered>
   }
 >()("sluice/send/PauseTriggers") {
@@ -64,8 +62,8 @@ export class PauseTriggers extends Context.Service<
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<PauseTriggers, InvalidArgument> =>
     layers.layerMemory(PauseTriggers, options, make)
 
-  /** What an engine for `layer` is made with. */
-  static readonly actor: typeof pauseTriggersActor = pauseTriggersActor
+  /** The actor that an engine for `layer` must have. */
+  static readonly actor: AnyActor = pauseTriggersActor
 
   /** Triggers on an engine. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<PauseTriggers, never, Engine> =>

@@ -1,8 +1,9 @@
 /**
- * `ProbationWindow`: the caps of accounts on probation (docs/send.md, 2.1). Time comes from the Clock. `layerMemory` counts in this process and needs
- * nothing else.
+ * Defines `ProbationWindow`: the caps of accounts on probation (docs/send.md, 2.1). Time comes from the Clock.
+ * `layerMemory` counts in this process and needs nothing else.
  */
 import { Context, Effect, type Layer } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
 import type { Engine } from "../../engine/Engine.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
@@ -21,6 +22,7 @@ import { probationWindowActor } from "./deciderActors.ts"
 import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
 import { checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
+/** The caps of accounts. See {@link ProbationWindow}. */
 export interface ProbationCapsOptions {
   /** The caps of an account, by default those of a standard risk; the function is called for each request. */
   readonly caps?: ((account: string) => ProbationCaps) | undefined
@@ -52,15 +54,16 @@ export class ProbationWindow extends Context.Service<
   ProbationWindow,
   {
     /**
-     * Asks for a request of `emails` emails to `recipients`, the addresses of all of them, and counts it if it passes every cap. Fails with the cap that
-     * it crosses, of several the one that it must wait for longest; nothing is counted then.
+     * Asks for a request of `emails` emails to `recipients`, the addresses of all of them, and counts it if it passes
+     * every cap. Fails with the cap that it crosses, of several the one that it must wait for longest; nothing is
+     * counted then.
      */
     readonly take: (
       account: string,
       emails: number,
       recipients: ReadonlyArray<string>
     ) => Effect.Effect<ProbationCount, CapReached | Unanswered>
-    /** Begins anew, as after a pause. */
+    /** Starts over, as after a pause. */
     readonly restart: (account: string) => Effect.Effect<void, Unanswered>
   }
 >()("sluice/send/ProbationWindow") {
@@ -68,8 +71,8 @@ export class ProbationWindow extends Context.Service<
   static readonly layerMemory = (options: ProbationWindowOptions = {}): Layer.Layer<ProbationWindow, InvalidArgument> =>
     layers.layerMemory(ProbationWindow, options, (asks) => make(asks, options))
 
-  /** What an engine for `layer` is made with. */
-  static readonly actor: typeof probationWindowActor = probationWindowActor
+  /** The actor that an engine for `layer` must have. */
+  static readonly actor: AnyActor = probationWindowActor
 
   /** Windows on an engine. */
   static readonly layer = (

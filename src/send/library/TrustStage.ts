@@ -1,8 +1,10 @@
 /**
- * `TrustStage`: where an account stands between probation and trusted (docs/send.md, 2.3). Time comes from the Clock; a transition that is due is taken by the
- * next call, at the hour it was due. `layerMemory` remembers in this process and needs nothing else.
+ * Defines `TrustStage`: the stage of an account between probation and trusted (docs/send.md, 2.3). Time comes from the
+ * Clock; the next call takes a transition that is due, at the hour it was due. `layerMemory` keeps stages in this
+ * process and needs nothing else.
  */
 import { Context, Effect, type Layer } from "effect"
+import type { AnyActor } from "../../engine/Actor.ts"
 import type { Engine } from "../../engine/Engine.ts"
 import type { InvalidArgument } from "../../limits/errors.ts"
 import type { Unanswered } from "../errors.ts"
@@ -21,11 +23,8 @@ import { trustStageActor } from "./deciderActors.ts"
 import { deciderLayers, type EngineOptions } from "./engineDecider.ts"
 import { assertCount, checked, type KeyedDecider, type MemoryOptions } from "./keyedDecider.ts"
 
-/** The account's stage after the call. */
-type View = Effect.Effect<TrustView, Unanswered>
-
 /**
- * How far an account is trusted, and why (docs/send.md, 2.3).
+ * The trust stage of an account, and its reason (docs/send.md, 2.3).
  *
  * @example
  * ```ts
@@ -40,17 +39,17 @@ export class TrustStage extends Context.Service<
   TrustStage,
   {
     /** Begins probation, once; any other first call begins it with the standard risk. */
-    readonly begin: (account: string, risk: Risk) => View
-    readonly handOver: (account: string, emails: number) => View
+    readonly begin: (account: string, risk: Risk) => Effect.Effect<TrustView, Unanswered>
+    readonly handOver: (account: string, emails: number) => Effect.Effect<TrustView, Unanswered>
     /** The first permanent bounce of an email. */
-    readonly bounce: (account: string) => View
-    readonly complain: (account: string) => View
+    readonly bounce: (account: string) => Effect.Effect<TrustView, Unanswered>
+    readonly complain: (account: string) => Effect.Effect<TrustView, Unanswered>
     /** Pauses an account on probation; any other stays as it is. */
-    readonly pause: (account: string, reason: PauseReason) => View
+    readonly pause: (account: string, reason: PauseReason) => Effect.Effect<TrustView, Unanswered>
     readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | Unanswered>
-    readonly setRisk: (account: string, risk: Risk) => View
+    readonly setRisk: (account: string, risk: Risk) => Effect.Effect<TrustView, Unanswered>
     /** The stage now. */
-    readonly check: (account: string) => View
+    readonly check: (account: string) => Effect.Effect<TrustView, Unanswered>
     /** Unix milliseconds of the next transition if nothing happens before; undefined for none. */
     readonly nextCheck: (account: string) => Effect.Effect<number | undefined, Unanswered>
   }
@@ -59,8 +58,8 @@ export class TrustStage extends Context.Service<
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<TrustStage, InvalidArgument> =>
     layers.layerMemory(TrustStage, options, make)
 
-  /** What an engine for `layer` is made with. */
-  static readonly actor: typeof trustStageActor = trustStageActor
+  /** The actor that an engine for `layer` must have. */
+  static readonly actor: AnyActor = trustStageActor
 
   /** Stages on an engine. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<TrustStage, never, Engine> =>
@@ -75,8 +74,10 @@ const make = (
   const ask = (account: string, command: TrustCommand) =>
     Effect.map(accounts.ask(account, command), ({ reply }) => reply)
   // Only a lift is ever rejected.
-  const tell = (account: string, command: Exclude<TrustCommand, { _tag: "Lift" }>): View =>
-    Effect.catchTag(ask(account, command), "NotPaused", Effect.die)
+  const tell = (
+    account: string,
+    command: Exclude<TrustCommand, { _tag: "Lift" }>
+  ): Effect.Effect<TrustView, Unanswered> => Effect.catchTag(ask(account, command), "NotPaused", Effect.die)
   return {
     begin: (account, risk) => tell(account, { _tag: "Begin", risk }),
     handOver: (account, emails) =>

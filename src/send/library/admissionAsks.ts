@@ -1,4 +1,4 @@
-/** Where an account's actors are asked: in memory, or on an engine. */
+/** Asks the actors of an account, in memory or on an engine. */
 import { Clock, Effect } from "effect"
 import type { Actor } from "../../engine/Actor.ts"
 import { Engine } from "../../engine/Engine.ts"

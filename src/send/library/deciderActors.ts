@@ -1,4 +1,7 @@
-/** The rules of this folder as actors, each alone: what the services' `layer` stands on. An account on an engine has actors of its own (`actors`). */
+/**
+ * Defines the rules as actors, each alone, for the `layer` of their services. An account on an engine has actors of its
+ * own (`account/actors`).
+ */
 import { Schema } from "effect"
 import { Numbers } from "../../common/numbers.ts"
 import {

@@ -1,6 +1,6 @@
 /**
- * The rules of this folder on an engine: a decider as an actor, and the same interface over it that memory has. What was decided survives the process. Needs
- * `Engine`, made with the actor.
+ * Runs a decider as an actor of the engine, with the interface that it has in memory, so that its decisions survive the
+ * process. Needs `Engine`, made with the actor.
  */
 import { Effect, Schema } from "effect"
 import * as Actor from "../../engine/Actor.ts"
@@ -78,7 +78,8 @@ const makeEngineDecider = <Command, Fact, State, Reply, Rejection>(
         assertKey(key)
         return { organization: organization(key), key }
       })
-    // A decider of this folder looks at the time alone; what it refuses to take is told as it is, and not as a rule that failed.
+    // A decider reads only the time of its context. A command that it throws on fails as a bad argument, and not as a
+    // rule that failed.
     const take = (key: string, command: Command) =>
       attempt(() => {
         actor.options.decide(actor.options.initial(key), command, { now: 0 } as Actor.DecideContext)

@@ -1,6 +1,6 @@
 /**
- * A decider over many keys in memory: decides by the Clock, applies the facts, and answers. Time never goes back, and no key gives way to another one, because
- * what a key was refused must stay refused. Needs the Clock alone.
+ * Runs a decider for many keys in memory: decides by the Clock, applies the facts, and answers. Time never goes back,
+ * and no key gives way to another one, because what was refused to a key must stay refused. Needs only the Clock.
  */
 import { Clock, Effect } from "effect"
 import { attempt } from "../../limits/attempt.ts"
@@ -10,7 +10,7 @@ import { assertInteger } from "../../limits/windowDecision.ts"
 import { MemoryFull, type Unanswered } from "../errors.ts"
 import type { Decider } from "../rules/decider.ts"
 
-/** How many accounts or senders are kept in memory. See {@link Holds}. */
+/** The bound of accounts or senders in memory. See {@link Holds}. */
 export interface MemoryOptions {
   /** Accounts or senders that are kept, at most `maximumMaxKeys`. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined

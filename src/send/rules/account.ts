@@ -1,6 +1,7 @@
 /**
- * The account that admission decides over (docs/platform.md, 9.7): stage, probation windows, pause triggers, month and limits in one state, so that a
- * decision is one. `evolve` gives each fact to the parts that it concerns. Pure.
+ * Defines the account that admission decides over (docs/platform.md, 9.7): stage, probation windows, pause triggers,
+ * month and limits in one state, so that one decision covers them all. `evolve` gives each fact to the parts that it
+ * concerns. Pure.
  */
 import * as Monthly from "../../limits/monthlyRules.ts"
 import {
@@ -20,11 +21,13 @@ export interface CustomLimits {
   readonly emailsPerMonth: number | "unlimited" | null
   /** At most `maximumProbationCaps`. */
   readonly probation: ProbationCaps | null
-  /** Of each key (docs/platform.md, 9.10). Left out in what was stored before there was any. */
+  /** The rate of each key (docs/platform.md, 9.10). Left out in older states. */
   readonly requestsPerMinute?: number | "unlimited" | null
 }
 
-/** Plain data: numbers, short strings and flat arrays, at most 13 kB with the caps of any risk. See {@link admission}. */
+/**
+ * Plain data: numbers, short strings and flat arrays, at most 13 kB with the caps of any risk. See {@link admission}.
+ */
 export interface AccountState {
   readonly plan: SendPlan
   readonly custom: CustomLimits
@@ -36,10 +39,13 @@ export interface AccountState {
   readonly accepted: number
 }
 
-/** What happens to an account. See {@link admission}. */
+/** A fact of an account. See {@link admission}. */
 export type AccountFact =
   | Exclude<TrustFact, { readonly _tag: "Bounced" }>
-  /** A request was accepted: so many emails, which of them are among the first 100, domains as `domainKey` names them, and risky signals. */
+  /**
+   * A request was accepted: its number of emails, which of them are among the first 100, domains as `domainKey` names
+   * them, and risky signals.
+   */
   | {
       readonly _tag: "Accepted"
       readonly at: number
@@ -110,7 +116,7 @@ export const evolve = <State extends AccountState>(state: State, fact: AccountFa
       }
     case "Lifted":
     case "Established":
-      // What only a probation needs starts over with the next one, or is never needed again.
+      // Counts of a probation start over with the next one, or are never needed again.
       return {
         ...state,
         trust: trustStage.evolve(state.trust, fact),

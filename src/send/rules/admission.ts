@@ -1,7 +1,7 @@
 /**
- * Admission (docs/platform.md, 9.7): whether a request of one or more emails is accepted, in one decision over sender, suppression, pause, month and
- * probation caps, in this order. The whole request passes or nothing does, and a rejected one changes nothing. Pure: what it needs of
- * senders and suppressed addresses comes in with the command.
+ * Decides admission (docs/platform.md, 9.7): accepts or rejects a request of one or more emails, in one decision over
+ * sender, suppression, pause, month and probation caps, in this order. The whole request passes or nothing does, and a
+ * rejected one changes nothing. Pure: the command brings the senders and suppressed addresses.
  */
 import * as Monthly from "../../limits/monthlyRules.ts"
 import type { Risk, SendPlan } from "../limits.ts"
@@ -33,7 +33,7 @@ export const riskySignals = ["foreign_link", "shortened_link", "verification_sub
 /** A kind of risky content. See {@link riskySignalsOf}. */
 export type RiskySignal = (typeof riskySignals)[number]
 
-/** What admission needs of an email. See {@link admission}. */
+/** An email as admission needs it. See {@link admission}. */
 export interface AdmittedEmail {
   /** Made before the decision. */
   readonly id: string
@@ -44,14 +44,14 @@ export interface AdmittedEmail {
   readonly signals?: ReadonlyArray<RiskySignal>
 }
 
-/** What can be asked of the rule of admission. See {@link admission}. */
+/** A command of the rule of admission. See {@link admission}. */
 export type AccountCommand =
   | {
       readonly _tag: "Send"
       readonly emails: ReadonlyArray<AdmittedEmail>
       readonly isVerified: (sender: string) => boolean
       readonly isSuppressed: (recipient: string) => boolean
-      /** Where an account finds a larger plan. */
+      /** The address at which an account finds a larger plan. */
       readonly upgradeUrl: string
     }
   | { readonly _tag: "Begin"; readonly risk: Risk }
@@ -66,16 +66,18 @@ export type AccountCommand =
   /** Takes the transitions that are due, and nothing else. */
   | { readonly _tag: "Check" }
 
-/** What became of one email. See {@link admission}. */
+/** The result for one email. See {@link admission}. */
 export interface AdmissionAnswer {
   readonly id: string
-  /** `held`: accepted, but this very request paused the account. `suppressed`: no recipient is left; counted nowhere. */
+  /**
+   * `held`: accepted, but this very request paused the account. `suppressed`: no recipient is left; counted nowhere.
+   */
   readonly state: "accepted" | "held" | "suppressed"
   /** Recipients that were taken out, as they were given. */
   readonly suppressed: ReadonlyArray<string>
 }
 
-/** What admission answers. See {@link admission}. */
+/** The answer of admission. See {@link admission}. */
 export interface AccountAnswer {
   /** One for each email of a request, in order; none for other commands. */
   readonly emails: ReadonlyArray<AdmissionAnswer>
@@ -84,7 +86,7 @@ export interface AccountAnswer {
 
 type Send = Extract<AccountCommand, { _tag: "Send" }>
 
-/** The emails with what is left of their recipients. */
+/** The emails with their remaining recipients. */
 const withoutSuppressed = ({ emails, isSuppressed }: Send) =>
   emails.map((email) => {
     const suppressed = email.recipients.filter(isSuppressed)
@@ -134,7 +136,7 @@ const admit = (
   }
   const ids = going.map(({ email }) => email.id)
   const signals = going.reduce((sum, { email }) => sum + countOf(email.signals), 0)
-  // What only a probation reads is not written down without one.
+  // Counts that only a probation reads are not recorded without one.
   const fact: AccountFact = onProbation
     ? { _tag: "Accepted", at, emails: ids.length, first: amongFirst(state.triggers, ids), domains, signals }
     : { _tag: "Accepted", at, emails: ids.length, first: [], domains, signals: 0 }
@@ -209,7 +211,7 @@ export const admission: Decider<AccountCommand, AccountFact, AccountState, Accou
     if (command._tag === "Send") {
       const admitted = admit(state, command, now)
       if ("code" in admitted) return rejected(admitted)
-      // What is accepted changes no stage; folding it here would double the cost of a decision.
+      // Accepted emails change no stage; folding them here would double the cost of a decision.
       const after = admitted.facts.filter(({ _tag }) => _tag !== "Accepted").reduce(evolve, state)
       return decided({
         facts: [...due, ...admitted.facts],

@@ -1,29 +1,32 @@
 /**
- * The form of the rules of this folder: a state to begin with, `decide` from a command to facts, and `evolve` from a fact to the next state. Pure: the
- * time is an argument. An actor of the engine is made of one by naming its schemas.
+ * Defines the form of a rule: an initial state, `decide` from a command to facts, and `evolve` from a fact to the next
+ * state. Pure: the time is an argument. With schemas it becomes an actor of the engine.
  */
 import type { Decision } from "../../engine/Actor.ts"
 
 export { decided, rejected } from "../../engine/Actor.ts"
 
-/** A rule alone: pure functions over a plain state, for whoever keeps states in a store of their own. See {@link holds}. */
+/** A rule alone: pure functions over a plain state, for callers with a store of their own. See {@link holds}. */
 export interface Decider<Command, Fact, State, Reply, Rejection> {
   readonly initialState: State
-  /** What a command comes to at `now` (Unix milliseconds); a rejection has no facts. */
+  /** Decides a command at `now` (Unix milliseconds); a rejection has no facts. */
   readonly decide: (state: State, command: Command, now: number) => Decision<Fact, Reply, Rejection>
   readonly evolve: (state: State, fact: Fact) => State
 }
 
-/** A transition that comes with time alone, at a whole UTC hour unless something happens before. */
+/**
+ * A transition that comes with time alone, at a whole UTC hour unless something happens before. See
+ * {@link nextTransition}.
+ */
 export interface Transition<Fact> {
   readonly at: number
-  /** What it is, which takes longer to say than when. */
+  /** Its fact, which takes longer to compute than its time. */
   readonly fact: () => Fact
 }
 
 /**
- * The facts of the transitions that are due at `now`, in order, and the state after them. Every command takes them first, so that a check that comes
- * late still stands before what happened after its hour.
+ * The facts of the transitions that are due at `now`, in order, and the state after them. Every command takes them
+ * first, so that a check that comes late still stands before what happened after its hour.
  */
 export const takeDue = <State, Fact>(
   state: State,

@@ -1,4 +1,4 @@
-/** What the caps need of a recipient's address: its domain, written in one way and of a bounded length. Pure. */
+/** Makes the key of a recipient's domain for the caps: written in one way, and of a bounded length. Pure. */
 import { createHash } from "node:crypto"
 import { domainToASCII } from "node:url"
 
@@ -24,7 +24,8 @@ export const domainOf = (address: string): string => {
 }
 
 /**
- * The name under which a state keeps a domain: itself, or 128 bits of its SHA-256 behind a character that no domain has.
+ * The name under which a state keeps a domain: itself, or 128 bits of its SHA-256 behind a character that no domain
+ * has.
  *
  * @example
  * ```ts

@@ -17,7 +17,7 @@ interface EmailStateRow {
   readonly description: string
 }
 
-/** The states that callers see. The last four are what was reported of the email last. */
+/** The states that callers see. The last four come from the last report about the email. */
 export const emailStateTable = {
   queued: { isFirst: true, ends: false, lastEvent: "queued", event: null, description: "it goes out next" },
   held: {
@@ -86,8 +86,10 @@ export const shownStates = Object.keys(emailStateTable) as ReadonlyArray<ShownSt
 
 export const firstStates = shownStates.filter((state): state is FirstState => emailStateTable[state].isFirst)
 
-/** `none`: no such email. */
-export const emailStates: ReadonlyArray<"none" | ShownState> = ["none", ...shownStates]
+/** A state of an email; `none`: there is no such email. See {@link Admission}. */
+export type EmailStage = "none" | ShownState
+
+export const emailStates: ReadonlyArray<EmailStage> = ["none", ...shownStates]
 
 /** The name that Resend's API has for a state: an email that waits is queued there until it is sent. */
 export const lastEventOf = (state: ShownState): LastEvent => emailStateTable[state].lastEvent

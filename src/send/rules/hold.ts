@@ -1,6 +1,7 @@
 /**
- * Mail over a sender's daily cap (docs/platform.md, 9.6). Each held email has a place in a queue that only grows; released is what stands before `head`. Places
- * that were cancelled are noted in pages beside the state, so that a queue of any length costs the sender some numbers. Pure.
+ * Decides about mail over a sender's daily cap (docs/platform.md, 9.6). Each held email has a place in a queue that
+ * only grows; the places before `head` are released. Cancelled places are noted in pages beside the state, so that a
+ * queue of any length costs the sender a few numbers. Pure.
  */
 
 import { dayMillis, maximumPagesPerStep, placesPerPage, releaseMillis, releaseSteps } from "../limits.ts"
@@ -10,7 +11,7 @@ import { type Decider, decided, rejected } from "./decider.ts"
 export interface HoldsState {
   /** The UTC day of the counts: days since 1970-01-01. */
   readonly day: number
-  /** Emails let go on that day. */
+  /** Emails released on that day. */
   readonly released: number
   /** Release steps of that day that were taken. */
   readonly steps: number
@@ -19,7 +20,7 @@ export interface HoldsState {
   readonly tail: number
   /** Cancelled places in [head, tail). */
   readonly cancelled: number
-  /** While the account is paused nothing is let go. */
+  /** Nothing is released while the account is paused. */
   readonly paused: boolean
 }
 
@@ -30,7 +31,7 @@ export type CancelledPage = ReadonlyArray<number>
 export const emptyPage: CancelledPage = Array.from({ length: placesPerPage / 32 }, () => 0)
 
 /**
- * The page that a place stands in.
+ * The page of a place.
  *
  * @example
  * ```ts
@@ -66,19 +67,19 @@ export type HoldsCommand =
   | { readonly _tag: "Accept"; readonly emails: number; readonly cap: number }
   /** A step of the release, if one is due. */
   | { readonly _tag: "Release"; readonly cap: number; readonly pages: (page: number) => CancelledPage }
-  /** The cap was raised: what fits under it goes at once. */
+  /** The cap was raised: mail that fits under it goes immediately. */
   | { readonly _tag: "RaiseCap"; readonly cap: number; readonly pages: (page: number) => CancelledPage }
   | { readonly _tag: "Cancel"; readonly place: number; readonly pages: (page: number) => CancelledPage }
-  /** From here on nothing is let go. */
+  /** Nothing is released from now on. */
   | { readonly _tag: "Pause" }
-  /** The pause is over: what fits under the cap is due at once. */
+  /** The pause is over: mail that fits under the cap is due immediately. */
   | { readonly _tag: "Lift" }
 
-/** What happens to a queue of held email. See {@link holds}. */
+/** A fact of a queue of held email. See {@link holds}. */
 export type HoldsFact =
   /** The first `released` emails of the request went, the next `held` got the places from the tail on. */
   | { readonly _tag: "Accepted"; readonly at: number; readonly released: number; readonly held: number }
-  /** The places from..through were left, `emails` of them let go and the others cancelled before. */
+  /** The places from..through were left: `emails` of them were released, the others were cancelled before. */
   | {
       readonly _tag: "Released"
       readonly at: number
@@ -92,11 +93,14 @@ export type HoldsFact =
   | { readonly _tag: "Paused"; readonly at: number }
   | { readonly _tag: "Lifted"; readonly at: number }
 
-/** What a queue of held email answers. See {@link holds}. */
+/** The answer of a queue of held email. See {@link holds}. */
 export interface HoldsAnswer {
   /** Emails that may go now. */
   readonly released: number
-  /** The held emails of the request in order: their places, and the midnight at which each fits under the cap; null while paused. */
+  /**
+   * The held emails of the request in order: their places, and the midnight at which each fits under the cap; null
+   * while paused.
+   */
   readonly held: ReadonlyArray<{ readonly place: number; readonly heldUntil: number | null }>
 }
 
@@ -129,10 +133,10 @@ const onDay = (state: HoldsState, at: number): HoldsState => {
 
 const roomOf = (state: HoldsState, cap: number): number => (state.paused ? 0 : Math.max(0, cap - state.released))
 
-/** The state when what fits under the cap is to go at once, and not in the steps of its day. */
+/** The state in which mail that fits under the cap goes immediately, and not in the steps of its day. */
 export const unspread = (state: HoldsState, at: number): HoldsState => ({ ...onDay(state, at), steps: releaseSteps })
 
-/** The upper bound of an email's release, with `ahead` emails waiting before it; null while nobody knows. */
+/** The upper bound of an email's release, with `ahead` emails waiting before it; null while it is unknown. */
 export const heldUntil = (state: HoldsState, ahead: number, cap: number, now: number): number | null => {
   if (state.paused) return null
   const today = onDay(state, now)
@@ -142,7 +146,8 @@ export const heldUntil = (state: HoldsState, ahead: number, cap: number, now: nu
 }
 
 /**
- * When the next step is due, in Unix milliseconds; undefined where nothing waits or all of it is paused. A time that has passed means now.
+ * When the next step is due, in Unix milliseconds; undefined where nothing waits or all of it is paused. A time that
+ * has passed means now.
  *
  * @example
  * ```ts
@@ -242,7 +247,7 @@ export const holds: Decider<HoldsCommand, HoldsFact, HoldsState, HoldsAnswer, No
     switch (command._tag) {
       case "Accept": {
         const { cap, emails } = command
-        // Behind waiting mail everything waits, so that nobody overtakes.
+        // Everything waits behind waiting mail, so that no email overtakes another.
         const released = waiting(state) > 0 ? 0 : Math.min(emails, roomOf(state, cap))
         const counted = { ...state, released: state.released + released }
         const held = Array.from({ length: emails - released }, (_, index) => ({

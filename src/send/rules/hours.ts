@@ -1,11 +1,12 @@
 /**
- * Counts of the last 25 UTC hours, several columns of them, in one flat array: the hour that runs and the 24 before it. What is older
- * is gone. Pure.
+ * Counts by UTC hours: the running hour and the 24 before it, in several columns of one flat array. Older counts are
+ * dropped. Pure.
  */
 import { hourMillis } from "../limits.ts"
 
 export const ringHours = 25
 
+/** Counts of whole hours. See {@link probationWindow}. */
 export interface HoursState {
   /** The newest hour: hours since 1970-01-01T00:00Z. */
   readonly hour: number

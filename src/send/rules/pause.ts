@@ -1,7 +1,7 @@
 /**
- * What pauses an account on probation (docs/platform.md, 9.4): bounces of its first emails, a complaint about one of them, a spike, risky content. First
- * means by order of acceptance since probation began, whenever the bounce comes. The rule says that the account is to be paused; the trust
- * stage pauses it. Pure.
+ * Decides whether to pause an account on probation (docs/platform.md, 9.4): for bounces of its first emails, a
+ * complaint about one of them, a spike, or risky content. "First" is by order of acceptance since probation began,
+ * whenever the bounce comes. This rule only says so; the trust stage pauses the account. Pure.
  */
 import * as Rolling from "../../limits/rollingRules.ts"
 import {
@@ -18,12 +18,12 @@ import {
 import { type Decider, decided } from "./decider.ts"
 import { addHour, emptyHours, type HoursState, hourOf, sumHours } from "./hours.ts"
 
-/** Why an account may be paused. See {@link pauseTriggers}. */
+/** The reasons for which an account is paused. See {@link pauseTriggers}. */
 export const pauseReasons = ["bounces", "complaint", "spike", "risky_content"] as const
-/** Why an account is paused. See {@link pauseTriggers}. */
+/** The reason why an account is paused. See {@link pauseTriggers}. */
 export type PauseReason = (typeof pauseReasons)[number]
 
-/** What the triggers remember of a probation. See {@link pauseTriggers}. */
+/** The state of the triggers in a probation. See {@link pauseTriggers}. */
 export interface PauseState {
   /** Ids of the first 100 emails, in the order of their acceptance. */
   readonly first: ReadonlyArray<string>
@@ -36,9 +36,12 @@ export interface PauseState {
   readonly signals: Rolling.RollingState
 }
 
-/** What the triggers are told. See {@link pauseTriggers}. */
+/** A command of the triggers. See {@link pauseTriggers}. */
 export type PauseCommand =
-  /** Emails that are accepted now. `lastHour`: emails accepted in the hour that ends now, these included. `signals`: their risky signals. */
+  /**
+   * Emails that are accepted now. `lastHour`: emails accepted in the hour that ends now, these included. `signals`:
+   * their risky signals.
+   */
   | {
       readonly _tag: "Accept"
       readonly emails: ReadonlyArray<string>
@@ -51,7 +54,7 @@ export type PauseCommand =
   /** Probation begins again after a pause, or is over: nothing of before counts. */
   | { readonly _tag: "Restart" }
 
-/** What the triggers remember. See {@link pauseTriggers}. */
+/** A fact of the triggers. See {@link pauseTriggers}. */
 export type PauseFact =
   /** `first`: the ids of those that are among the first 100. */
   | {
@@ -64,7 +67,7 @@ export type PauseFact =
   | { readonly _tag: "Bounced"; readonly at: number; readonly email: string }
   | { readonly _tag: "Restarted"; readonly at: number }
 
-/** Why the account is to be paused; null where it is not. */
+/** The reason to pause the account; null if there is none. See {@link pauseTriggers}. */
 export interface PauseAnswer {
   readonly pause: PauseReason | null
 }
@@ -110,7 +113,9 @@ const evolve = (state: PauseState, fact: PauseFact): PauseState => {
 export const amongFirst = (state: PauseState, emails: ReadonlyArray<string>): ReadonlyArray<string> =>
   emails.slice(0, Math.max(0, firstEmailsForComplaints - state.first.length))
 
-/** More than five times the mean of the hourly counts before; an account in its first hour has nothing to compare with. */
+/**
+ * More than five times the mean of the hourly counts before; an account in its first hour has nothing to compare with.
+ */
 const isSpike = (state: PauseState, lastHour: number, now: number): boolean => {
   if (lastHour < spikeEmails || state.firstHour === null) return false
   const hour = Math.max(state.accepted.hour, hourOf(now))
@@ -118,14 +123,17 @@ const isSpike = (state: PauseState, lastHour: number, now: number): boolean => {
   return hours > 0 && lastHour * hours > spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)
 }
 
-/** How far a trigger has come: an account is paused when `count` reaches `limit`. See {@link pauseTriggers}. */
+/** The progress of a trigger: an account is paused when `count` reaches `limit`. See {@link pauseTriggers}. */
 export interface TriggerCount {
   readonly trigger: PauseReason
   readonly count: number
   readonly limit: number
 }
 
-/** Emails in an hour from which on it is a spike. In its first hour an account has nothing to compare with, and the least of all counts. */
+/**
+ * Emails in an hour from which on it is a spike. In its first hour an account has nothing to compare with, and the
+ * least of all counts.
+ */
 const spikeLimit = (state: PauseState, now: number): number => {
   if (state.firstHour === null) return spikeEmails
   const hour = Math.max(state.accepted.hour, hourOf(now))
@@ -134,7 +142,9 @@ const spikeLimit = (state: PauseState, now: number): number => {
   return Math.max(spikeEmails, Math.floor((spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)) / hours) + 1)
 }
 
-/** How far each trigger has come, in the order of `pauseReasons`. `lastHour`: emails accepted in the hour that ends now. */
+/**
+ * The progress of each trigger, in the order of `pauseReasons`. `lastHour`: emails accepted in the hour that ends now.
+ */
 export const triggerCounts = (state: PauseState, lastHour: number, now: number): ReadonlyArray<TriggerCount> => [
   { trigger: "bounces", count: bitsOf(state.bounced), limit: pausingBounces },
   // Any complaint pauses, so that none is counted before.
@@ -143,7 +153,10 @@ export const triggerCounts = (state: PauseState, lastHour: number, now: number):
   { trigger: "risky_content", count: Rolling.used(state.signals, signalsMillis, now), limit: pausingSignals }
 ]
 
-/** From which count on an account is warned: one step before the end, and of a spike at four fifths of it. A complaint has no step before. */
+/**
+ * From which count on an account is warned: one step before the end, and of a spike at four fifths of it. A complaint
+ * has no step before.
+ */
 const warnsFrom = ({ limit, trigger }: TriggerCount): number =>
   trigger === "complaint" ? limit : trigger === "spike" ? Math.ceil(limit * spikeWarning) : limit - 1
 

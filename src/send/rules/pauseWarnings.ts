@@ -1,5 +1,6 @@
 /**
- * The warning of an account before the last step of an automatic pause (docs/platform.md, 9.4): once each time that a trigger comes to it. Pure.
+ * Warns an account before the last step of an automatic pause (docs/platform.md, 9.4): once each time that a trigger
+ * reaches it. Pure.
  */
 
 import { spikeEmails, spikeWarning } from "../limits.ts"

@@ -1,6 +1,7 @@
 /**
- * The caps of an account on probation (docs/platform.md, 9.2): emails in any hour, emails in any 24 hours, different recipient domains in any hour.
- * Exact: an entry at t counts in [t, t + window), and a refusal names the earliest instant at which the same request would pass. Pure.
+ * Decides the caps of an account on probation (docs/platform.md, 9.2): emails in any hour, emails in any 24 hours,
+ * different recipient domains in any hour. Exact: an entry at t counts in [t, t + window), and a refusal names the
+ * earliest instant at which the same request would pass. Pure.
  */
 import * as Distinct from "../../limits/distinctRules.ts"
 import * as Rolling from "../../limits/rollingRules.ts"
@@ -8,13 +9,13 @@ import { assertInteger, type WindowDecision } from "../../limits/windowDecision.
 import { dayMillis, hourMillis, maximumProbationCaps, type ProbationCaps } from "../limits.ts"
 import { type Decider, decided, rejected } from "./decider.ts"
 
-/** What was accepted. One history of emails answers for the hour and for the day. See {@link probationWindow}. */
+/** The accepted emails. One history of emails answers for the hour and for the day. See {@link probationWindow}. */
 export interface ProbationState {
   readonly emails: Rolling.RollingState
   readonly domains: Distinct.DistinctState
 }
 
-/** What can be asked of a probation. See {@link probationWindow}. */
+/** A command of a probation. See {@link probationWindow}. */
 export type ProbationCommand =
   /** A whole request: at least one email, with the domains of all its recipients as `domainKey` names them. */
   | {
@@ -26,7 +27,7 @@ export type ProbationCommand =
   /** Probation begins again: the caps start over. */
   | { readonly _tag: "Restart" }
 
-/** What happens to a probation. See {@link probationWindow}. */
+/** A fact of a probation. See {@link probationWindow}. */
 export type ProbationFact =
   | { readonly _tag: "Taken"; readonly at: number; readonly emails: number; readonly domains: ReadonlyArray<string> }
   | { readonly _tag: "Restarted"; readonly at: number }

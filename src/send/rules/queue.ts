@@ -1,6 +1,6 @@
 /**
- * A sender's queue together with its pages of cancelled places, for those who keep a queue alone: the pages of an account's senders are actors of
- * their own. Pure.
+ * Decides for a sender's queue together with its pages of cancelled places, for callers that keep a queue alone. The
+ * pages of an account's senders are actors of their own. Pure.
  */
 import { type Decider, decided, rejected } from "./decider.ts"
 import {
@@ -17,7 +17,9 @@ import {
   withCancelled
 } from "./hold.ts"
 
-/** Plain data: the queue, and the pages from that of its first place on. A page in which nothing was cancelled is empty. */
+/**
+ * Plain data: the queue, and the pages from that of its first place on. A page in which nothing was cancelled is empty.
+ */
 export interface QueueState {
   readonly queue: HoldsState
   readonly firstPage: number
@@ -31,7 +33,7 @@ export type QueueCommand =
   | { readonly _tag: "Pause" | "Lift" }
 
 export interface QueueAnswer extends HoldsAnswer {
-  /** The places that a release lets go, in order. */
+  /** The released places, in order. */
   readonly places: ReadonlyArray<number>
 }
 

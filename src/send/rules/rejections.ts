@@ -1,19 +1,22 @@
 /**
- * Why a request to send is rejected, in the shape of its answer (docs/platform.md, 9.7): `{error: {code, message, …}}` with exactly the fields that the
- * code has. Pure.
+ * Defines the rejections of a request to send in the shape of its answer (docs/platform.md, 9.7): `{error: {code,
+ * message, …}}` with exactly the fields of the code. Pure.
  */
 import type { CapReached } from "./probation.ts"
 
+/** A sender is neither a verified domain nor a verified address. See {@link Admission}. */
 export interface SenderNotVerified {
   readonly code: "sender_not_verified"
   readonly message: string
 }
 
+/** Sending is paused until support lifts the pause. See {@link Admission}. */
 export interface SendingPaused {
   readonly code: "sending_paused"
   readonly message: string
 }
 
+/** The plan's emails of this month do not take the request. See {@link Admission}. */
 export interface MonthlyLimitReached {
   readonly code: "monthly_limit_reached"
   readonly message: string
@@ -24,6 +27,7 @@ export interface MonthlyLimitReached {
   readonly upgradeUrl: string
 }
 
+/** A cap of the probation does not take the request. See {@link Admission}. */
 export interface ProbationLimitReached {
   readonly code: "probation_limit_reached"
   readonly message: string
@@ -34,7 +38,7 @@ export interface ProbationLimitReached {
   readonly resetsAt: string
 }
 
-/** Why a request to send is refused, as its caller is told (docs/platform.md, 9.7). See {@link statusOf}. */
+/** The rejection of a request to send, in the form of its answer (docs/platform.md, 9.7). See {@link statusOf}. */
 export type SendRejection = SenderNotVerified | SendingPaused | MonthlyLimitReached | ProbationLimitReached
 
 const codes: ReadonlySet<unknown> = new Set<SendRejection["code"]>([
@@ -44,7 +48,9 @@ const codes: ReadonlySet<unknown> = new Set<SendRejection["code"]>([
   "probation_limit_reached"
 ])
 
-/** Whether a failure is the rules' refusal of a request to send. Errors of a store have a `code` too, but none of these. */
+/**
+ * Whether a failure is the rules' refusal of a request to send. Errors of a store have a `code` too, but none of these.
+ */
 export const isSendRejection = (error: unknown): error is SendRejection =>
   typeof error === "object" && error !== null && "code" in error && codes.has(error.code)
 
@@ -62,8 +68,8 @@ export const statusOf = (rejection: SendRejection): 403 | 429 =>
   rejection.code === "sender_not_verified" || rejection.code === "sending_paused" ? 403 : 429
 
 /**
- * Whole seconds for a Retry-After, rounded up so that a retry then passes the cap. Undefined where waiting does not help, or, for the month,
- * where an upgrade helps sooner.
+ * Whole seconds for a Retry-After, rounded up so that a retry then passes the cap. Undefined where waiting does not
+ * help, or, for the month, where an upgrade helps sooner.
  *
  * @example
  * ```ts

@@ -1,12 +1,18 @@
 /**
- * What a domain's name says of its risk (docs/platform.md, 9.8): its top-level domain, a label in two scripts, a word of a brand. Pure.
+ * Judges the risk of a domain by its name (docs/platform.md, 9.8): its top-level domain, a label in two scripts, a word
+ * of a brand. Pure.
  */
 import { domainToUnicode } from "node:url"
 
-/** Length in letters from which a brand word counts inside other letters. Shorter ones are part of many innocent words. */
+/**
+ * Length in letters from which a brand word counts inside other letters. Shorter ones are part of many innocent words.
+ */
 const longBrandWord = 6
 
-/** Top-level domains in which much of what is registered is abused, by public statistics of abuse; most are sold for little or nothing. */
+/**
+ * Top-level domains with a large share of abused names, by public statistics of abuse; most are sold for little or
+ * nothing.
+ */
 export const riskyTopLevelDomains: ReadonlySet<string> = new Set(
   (
     "accountant autos bar beauty best bid boats bond buzz cam casa cf cfd click country cricket cyou date download " +

@@ -1,6 +1,6 @@
 /**
- * The daily tier of a sender (docs/platform.md, 9.5): new, warming, trusted. Promotions go by totals since verification, at whole UTC
- * hours; nothing leads back. Pure.
+ * Decides the daily tier of a sender (docs/platform.md, 9.5): new, warming, trusted. Promotions depend on totals since
+ * verification, at whole UTC hours; there is no way back. Pure.
  */
 
 import { ceilHour, emailsPerDayByTier, isBelow, nextHour, promotions, type Tier } from "../limits.ts"
@@ -18,7 +18,7 @@ export interface TierState {
   readonly changedAt: number
 }
 
-/** What the rule of tiers is told. See {@link domainTier}. */
+/** A command of the rule of tiers. See {@link domainTier}. */
 export type TierCommand =
   | { readonly _tag: "Verify" }
   | { readonly _tag: "HandOver"; readonly emails: number }
@@ -28,7 +28,7 @@ export type TierCommand =
   /** Takes the promotions that are due, and nothing else. */
   | { readonly _tag: "Check" }
 
-/** What happens to a sender's tier. See {@link domainTier}. */
+/** A fact of a sender's tier. See {@link domainTier}. */
 export type TierFact =
   | { readonly _tag: "Verified"; readonly at: number }
   | { readonly _tag: "HandedOver"; readonly at: number; readonly emails: number }

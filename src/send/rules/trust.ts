@@ -1,7 +1,8 @@
 /**
- * The trust stage of an account (docs/platform.md, 9.3): probation, established, trusted; paused, and lifted again. Checks lie on whole UTC hours and
- * look at the 24 hours before. `nextTransition` says when one will come if nothing happens until then, so that an actor wakes only where
- * something changes; what happens is judged against all checks before it, so a check that comes late decides the same. Pure.
+ * Decides the trust stage of an account (docs/platform.md, 9.3): probation, established, trusted; paused, and lifted
+ * again. Checks are at whole UTC hours and look at the 24 hours before. `nextTransition` names the next one if nothing
+ * happens before, so that an actor wakes only for a change. Every event is judged after all checks before it, so a
+ * check that comes late decides the same. Pure.
  */
 
 import {
@@ -43,7 +44,7 @@ export interface TrustState {
   readonly uncleanAt: number | null
 }
 
-/** What the rule of trust is told. See {@link trustStage}. */
+/** A command of the rule of trust. See {@link trustStage}. */
 export type TrustCommand =
   /** The account begins, on probation. Once. */
   | { readonly _tag: "Begin"; readonly risk: Risk }
@@ -58,7 +59,7 @@ export type TrustCommand =
   /** Takes the transitions that are due, and nothing else. */
   | { readonly _tag: "Check" }
 
-/** What happens to an account's trust. See {@link trustStage}. */
+/** A fact of an account's trust. See {@link trustStage}. */
 export type TrustFact =
   | { readonly _tag: "Began"; readonly at: number; readonly risk: Risk }
   | { readonly _tag: "HandedOver"; readonly at: number; readonly emails: number }
@@ -72,7 +73,7 @@ export type TrustFact =
   | { readonly _tag: "Established"; readonly at: number }
   | { readonly _tag: "Trusted"; readonly at: number }
 
-/** What an account is told of its stage. See {@link trustStage}. */
+/** An account's view of its stage. See {@link trustStage}. */
 export interface TrustView {
   readonly trustStage: Stage
   /** Unix milliseconds of the check that ends the present window; on probation only. */
@@ -137,7 +138,8 @@ const trustedAt = (base: number, handedOverAt: number): number | undefined =>
 /** When an established account is trusted if nothing happens before. */
 const nextTrusted = (state: TrustState, since: number, handedOverAt: number): number | undefined => {
   let base = Math.max(since, state.uncleanAt ?? since)
-  // A check that will not be clean, because the hours that outweigh its bounces leave the window, comes too late for one before it.
+  // A check that will not be clean, because the hours that outweigh its bounces leave the window, comes too late for
+  // one before it.
   for (const unclean of uncleanChecks(state, Number.POSITIVE_INFINITY)) {
     const at = trustedAt(base, handedOverAt)
     if (at !== undefined && at < unclean) return at
@@ -177,7 +179,7 @@ export const nextTransition = (state: TrustState): Transition<TrustFact> | undef
   return at === undefined ? undefined : { at, fact: () => ({ _tag: "Trusted", at }) }
 }
 
-/** Counts mail, after the checks before it were judged by what was known then. */
+/** Counts mail, after the checks before it were decided. */
 const withMail = (state: TrustState, at: number, column: number, count: number): TrustState => {
   const mail = addHour(state.mail, at, column, count)
   if (state.stage !== "established") return { ...state, mail }
@@ -214,7 +216,7 @@ const evolve = (state: TrustState, fact: TrustFact): TrustState => {
   }
 }
 
-/** What the account is told. */
+/** The account's view. */
 export const viewOf = (state: TrustState): TrustView => {
   const { pauseReason, since, stage } = state
   if (stage === "probation" && since !== null) return { trustStage: stage, probationEndsAt: probationEnd(state, since) }
@@ -246,7 +248,7 @@ const factsOf = (state: TrustState, command: TrustCommand, at: number): Readonly
   }
 }
 
-/** The facts that are due at `now`: the account's beginning, where nobody has said it, and transitions. */
+/** The facts that are due at `now`: the account's beginning, if no command has made it, and transitions. */
 export const takeDueTransitions = (state: TrustState, risk: Risk, now: number) => {
   if (state.since !== null) return takeDue(state, now, nextTransition, evolve)
   const began: TrustFact = { _tag: "Began", at: now, risk }

@@ -10,7 +10,7 @@ import { isRefusal } from "./describeAnswer.ts"
 import type { Answer } from "./Operations.ts"
 import { type ActorHistory, jsonOf, type Moment } from "./Truth.ts"
 
-/** A decision as it was taken, durable or not. */
+/** A decision as it was taken, durable or not. See {@link engineCheckers}. */
 export interface Decided extends ActorAddress {
   readonly actor: AnyActor
   /** The very object of the ask, in a box if it is not an object (`unboxed`); undefined for a timer. */
@@ -33,7 +33,7 @@ export interface Decided extends ActorAddress {
   step: ((history: ActorHistory, before: Moment, now: number) => unknown) | undefined
 }
 
-/** A wake as a process ran it, durable or not. */
+/** A wake as a process ran it, durable or not. See {@link engineCheckers}. */
 export interface Woken extends ActorAddress {
   /** Must not be changed. */
   readonly state: unknown
@@ -44,6 +44,7 @@ export interface Woken extends ActorAddress {
   readonly againAt: number | undefined
 }
 
+/** The place of a frame in the logs. See {@link engineCheckers}. */
 export interface FramePlace {
   readonly partition: number
   readonly epoch: number
@@ -66,7 +67,7 @@ export const placeOf = (id: string): FramePlace => {
   }
 }
 
-/** The decisions of one process that are drafted but not stored yet, by partition. */
+/** The decisions of one process that are drafted but not stored yet, by partition. See {@link engineCheckers}. */
 export class Decisions {
   private readonly drafts = new Map<number, Array<Decided>>()
   /**

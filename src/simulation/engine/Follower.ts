@@ -11,6 +11,7 @@ import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 import { jsonOf } from "./Truth.ts"
 
+/** A step of a follower. See {@link engineCheckers}. */
 export type FollowStep = Extract<Step, { readonly _tag: "Follow" }>
 
 /** Followers of one scenario, at most. */
@@ -35,6 +36,7 @@ export const follow = (simulation: Simulation, step: FollowStep, on: SimulatedEn
   }
 }
 
+/** A program that follows an actor during a scenario. See {@link engineCheckers}. */
 export class Follower {
   readonly name: string
   readonly organization: string

@@ -7,7 +7,7 @@ import type { OnceOptions } from "../../engine/once.ts"
 import type { Decided } from "./Decisions.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 
-/** A command of a client, asked until it has a final answer. */
+/** A command of a client, asked until it has a final answer. See {@link engineCheckers}. */
 export interface Operation {
   readonly number: number
   readonly organization: string
@@ -28,21 +28,21 @@ export interface Operation {
   tries: number
 }
 
-/** The options of a command. */
+/** The options of a command. See {@link engineCheckers}. */
 export interface BeginOptions {
   readonly repeats?: Operation
   readonly isFresh?: boolean | undefined
   readonly once?: OnceOptions | undefined
 }
 
-/** How an ask ended. */
+/** How an ask ended. See {@link engineCheckers}. */
 export type Answer =
   | { readonly _tag: "Replied"; readonly reply: unknown }
   | { readonly _tag: "Rejected"; readonly rejection: unknown }
   /** One of the engine's own errors. */
   | { readonly _tag: "Failed"; readonly error: string; readonly message: string; readonly isRetryable: boolean }
 
-/** One ask of a command. */
+/** One ask of a command. See {@link engineCheckers}. */
 export interface Attempt {
   readonly operation: Operation
   readonly engine: SimulatedEngine
@@ -61,7 +61,7 @@ export interface Attempt {
   isLost: boolean
 }
 
-/** A read of an actor's durable state. */
+/** A read of an actor's durable state. See {@link engineCheckers}. */
 export interface LookAnswer {
   readonly engine: SimulatedEngine
   readonly organization: string
@@ -74,7 +74,7 @@ export interface LookAnswer {
   readonly json: string
 }
 
-/** The keys of a kind, as a process listed them. */
+/** The keys of a kind, as a process listed them. See {@link engineCheckers}. */
 export interface ListAnswer {
   readonly engine: SimulatedEngine
   readonly organization: string
@@ -83,7 +83,7 @@ export interface ListAnswer {
   readonly startedAt: number
 }
 
-/** A lane's answer. */
+/** A lane's answer. See {@link engineCheckers}. */
 export interface LaneAnswer {
   readonly engine: SimulatedEngine
   readonly organization: string

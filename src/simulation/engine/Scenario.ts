@@ -56,6 +56,7 @@ export const operations = {
   work: ["killed after the effect"],
   subscribe: ["cut off"]
 } as const
+/** An operation of a store that can fail. See {@link scenarios}. */
 export type Operation = keyof typeof operations
 
 /** One planned fault: the `nth` operation of its kind goes wrong like this. See {@link generate}. */

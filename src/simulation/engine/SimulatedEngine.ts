@@ -22,6 +22,7 @@ import { makeCheckpoints, makeCursors, makePlacement, makeSignals } from "./Simu
 import type { Simulation } from "./Simulation.ts"
 import { makeBooks } from "./SqlEffects.ts"
 
+/** An engine in a simulated process. See {@link engineCheckers}. */
 export class SimulatedEngine {
   readonly simulation: Simulation
   readonly process: SimulatedProcess

@@ -45,8 +45,8 @@ export const maximumStaleMillis = 1_000
 const timeout: PublishAnswer = { _tag: "NoAnswer", reason: "timeout" }
 const disconnected: PublishAnswer = { _tag: "NoAnswer", reason: "disconnected" }
 
-/** The memory of one partition's log besides its frames. */
-interface ServerLog {
+/** The memory of one partition's log besides its frames. See {@link engineCheckers}. */
+export interface ServerLog {
   readonly log: MemoryLog
   /** Sequences by frame identity, by which three replicas recognize a frame. */
   readonly known: Map<string, number>
@@ -54,7 +54,7 @@ interface ServerLog {
   readonly ends: Array<{ readonly at: number; readonly lastSequence: number }>
 }
 
-/** The log server of a simulation. */
+/** The log server of a simulation. See {@link engineCheckers}. */
 export class LogServer {
   /** How many frames a fault delays on their way. */
   lateFrames = 0
@@ -122,7 +122,8 @@ export class LogServer {
   }
 }
 
-type Drafted = ReadonlyArray<Decided>
+/** A frame that was sent, and not acknowledged yet. See {@link engineCheckers}. */
+export type Drafted = ReadonlyArray<Decided>
 
 type RoundTrip = <A>(
   partition: number,

@@ -39,6 +39,7 @@ export interface Violation {
   readonly at: number
 }
 
+/** The options of a scenario that runs. See {@link engineCheckers}. */
 export interface SimulationOptions {
   readonly checkers: ReadonlyArray<Checker>
   /** Whether a readable trace is kept; costs time. */
@@ -56,6 +57,7 @@ const retryGrowth = 3
  */
 const patientTries = 8
 
+/** A scenario that runs: its processes, stores, clients and marks. See {@link engineCheckers}. */
 export class Simulation {
   readonly scenario: Scenario
   readonly workload: Workload

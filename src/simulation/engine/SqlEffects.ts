@@ -11,7 +11,7 @@ import type { Simulation } from "./Simulation.ts"
 
 export const booksName = "books"
 
-/** The content of the simulated database besides the engine's own tables. */
+/** The content of the simulated database besides the engine's own tables. See {@link engineCheckers}. */
 export interface BooksStore {
   /** How often a committed transaction processed each record, by place `<partition>/<sequence>/<index>`. */
   readonly entries: Map<string, number>
@@ -52,7 +52,10 @@ export const makeBooks = (simulation: Simulation, _engine: SimulatedEngine): Rea
 /** How long a piece of outside work takes, milliseconds. */
 const workMillis = 2
 
-/** The worker of the queue; one for the whole deployment, it lives as long as the simulation. */
+/**
+ * The worker of the queue; one for the whole deployment, it lives as long as the simulation. See
+ * {@link engineCheckers}.
+ */
 export class JobWorker {
   private readonly simulation: Simulation
   private from = 0

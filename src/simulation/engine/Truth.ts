@@ -10,7 +10,7 @@ import type { StoredFrame } from "../../engine/ports/Journal.ts"
 import type { SimulatedProcess } from "../kernel/World.ts"
 import type { Decided } from "./Decisions.ts"
 
-/** A stored frame and its origin. */
+/** A stored frame and its origin. See {@link engineCheckers}. */
 export interface Commit {
   readonly partition: number
   readonly sequence: number
@@ -28,7 +28,7 @@ export interface Commit {
   readonly problem: string | undefined
 }
 
-/** An actor's state after a decision. */
+/** An actor's state after a decision. See {@link engineCheckers}. */
 export class Moment {
   readonly sequence: number
   readonly at: number
@@ -53,7 +53,7 @@ export class Moment {
   }
 }
 
-/** All states of an actor. The first one is its initial state. */
+/** All states of an actor. The first one is its initial state. See {@link engineCheckers}. */
 export interface ActorHistory extends ActorAddress {
   readonly partition: number
   readonly actor: AnyActor
@@ -77,6 +77,7 @@ const lastRun = (drafted: ReadonlyArray<Decided>): ReadonlyArray<Decided> => {
   return begins === -1 ? drafted : drafted.slice(begins)
 }
 
+/** The stored frames of a scenario, and the states that follow from them. See {@link engineCheckers}. */
 export class Truth {
   /** By partition. */
   readonly commits: Array<Array<Commit>>

@@ -27,6 +27,7 @@ export type Expected<Model, Reply, Rejection> =
   | { readonly model: Model; readonly reply: Reply }
   | { readonly rejection: Rejection }
 
+/** An oracle of any types. See {@link engineCheckers}. */
 // biome-ignore lint/suspicious/noExplicitAny: oracles of all types side by side; each is only used with its own actor's values
 export type AnyOracle = Oracle<any, any, any, any>
 
@@ -42,7 +43,7 @@ export interface Together {
   readonly all: Sentences
 }
 
-/** Times that matter for commands; see `Meet` of `Scenario.ts`. */
+/** Times that matter for commands; see `Meet` of `Scenario.ts`. See {@link engineCheckers}. */
 export interface Meetings {
   /** Milliseconds after a time in an actor's state. */
   readonly after: ReadonlyArray<number>

@@ -5,7 +5,7 @@
 import type { Marks } from "../engine/Marks.ts"
 import type { Operation } from "../engine/Scenario.ts"
 
-/** `O`: the operations of a simulation. */
+/** `O`: the operations of a simulation. See {@link engineCheckers}. */
 export class Faults<O extends string = Operation> {
   /** For each operation, the planned fault by its number. */
   private readonly planned = new Map<O, Map<number, string>>()

@@ -13,7 +13,7 @@ import type { Outages } from "./Outages.ts"
 import type { Prng } from "./Prng.ts"
 import type { SimulatedProcess, World } from "./World.ts"
 
-/** A process that uses the stores. */
+/** A process that uses the stores. See {@link engineCheckers}. */
 export interface HostedProcess {
   readonly name: string
   readonly process: SimulatedProcess
@@ -24,7 +24,7 @@ export interface HostedProcess {
   repliesUntilCrash: number | undefined
 }
 
-/** A simulation. Its own kind of process is `P`. */
+/** A simulation. Its own kind of process is `P`. See {@link engineCheckers}. */
 // biome-ignore lint/suspicious/noExplicitAny: the log and the stores hand a simulation its own processes back, whatever they are
 export interface Host<P extends HostedProcess = any> {
   readonly scenario: { readonly topology: { readonly replicas: 1 | 3 } }

@@ -4,7 +4,7 @@
  */
 import type { World } from "./World.ts"
 
-/** A system that can be away, or hang. */
+/** A system that can be away, or hang. See {@link engineCheckers}. */
 export type Outage = "log" | "database" | "hanging database"
 
 interface Span {
@@ -12,6 +12,7 @@ interface Span {
   readonly until: number
 }
 
+/** The outages of a scenario. See {@link engineCheckers}. */
 export class Outages {
   private readonly world: World
   private readonly spans = new Map<Outage, Span>()

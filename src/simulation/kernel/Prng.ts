@@ -18,6 +18,7 @@ const hashOfName = (name: string): number => {
   return hash >>> 0
 }
 
+/** Random numbers from a seed. See {@link engineCheckers}. */
 export class Prng {
   private a: number
   private b: number

@@ -26,7 +26,7 @@ interface Timer extends Task, HeapEntry {
   cancelled: boolean
 }
 
-/** How the event loop behaves; part of a scenario. */
+/** How the event loop behaves; part of a scenario. See {@link engineCheckers}. */
 export interface WorldOptions {
   readonly seed: number
   /** The probability, 0 to 1, of taking another ready task than the oldest. */
@@ -37,7 +37,10 @@ export interface WorldOptions {
   readonly dragMicros: number
 }
 
-/** A process of the simulated deployment. Killed, it never runs again and none of its finalizers do. */
+/**
+ * A process of the simulated deployment. Killed, it never runs again and none of its finalizers do. See
+ * {@link engineCheckers}.
+ */
 export class SimulatedProcess {
   readonly id: number
   readonly world: World
@@ -154,6 +157,7 @@ export class SimulatedProcess {
   }
 }
 
+/** The processes of a scenario and their event loop, on virtual time. See {@link engineCheckers}. */
 export class World {
   readonly options: WorldOptions
   readonly metrics: Metric.MetricRegistry = new Map()

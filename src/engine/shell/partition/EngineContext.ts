@@ -57,7 +57,7 @@ export interface EngineContext {
   readonly instance: string
 }
 
-/** The status of a partition. `reason` is for people. */
+/** The status of a partition. `reason` is for people. See {@link Engine.Engine}. */
 export type Status =
   | { readonly _tag: "Starting"; readonly reason: string }
   | { readonly _tag: "Serving" }

@@ -10,17 +10,20 @@ import type { Partition } from "../partition/Partition.ts"
 import { showParked } from "../reactors/parkRecords.ts"
 import { parkFailed, parkSignal } from "./parkSignal.ts"
 
-/** The command that a signal means. */
+/** The command that a signal means. See {@link Engine.layerMemory}. */
 export interface SignalCommand {
   readonly actor: AnyActor
   readonly key: string
   readonly command: unknown
 }
 
-/** Turns a signal into a command; undefined ignores it. Pure. A signal on which it throws is counted and parked. */
+/**
+ * Turns a signal into a command; undefined ignores it. Pure. A signal on which it throws is counted and parked. See
+ * {@link Engine.layerMemory}.
+ */
 export type SignalRule = (signal: Signal) => SignalCommand | undefined
 
-/** By kind of signal. A signal of another kind is parked, with a metric. */
+/** By kind of signal. A signal of another kind is parked, with a metric. See {@link Engine.layerMemory}. */
 export type SignalRules = Readonly<Record<string, SignalRule>>
 
 /** Pause before a failed subscription is made again, milliseconds. */

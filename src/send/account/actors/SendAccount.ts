@@ -72,21 +72,7 @@ const ruled = (): AccountRules => {
   return rules
 }
 
-/**
- * The actor of an account that sends; its key is the mode.
- *
- * @example
- * ```ts
- * import { Effect } from "effect"
- * import { Engine } from "sluice"
- * import { SendAccount, sendActors } from "sluice/send"
- *
- * const view = Effect.flatMap(Engine.Engine, (engine) => engine.state(SendAccount, { organization: "acme", key: "live" }))
- * export const senders = Effect.map(view, (state) => state.senders).pipe(
- *   Effect.provide(Engine.layerMemory({ actors: sendActors }))
- * )
- * ```
- */
+/** The actor of an account that sends; its key is the mode. */
 export const SendAccount: Actor.Actor<
   SendAccountCommand,
   SendAccountFact,

@@ -14,19 +14,7 @@ const Fact = Schema.Union([
 ])
 export type CancelledFact = typeof Fact.Type
 
-/**
- * The page as it is; changed by decisions about emails and senders alone.
- *
- * @example
- * ```ts
- * import { Engine } from "sluice"
- * import { pageKey, pageOf, SendCancelledPlaces, senderKey } from "sluice/send"
- *
- * // The page of a sender's queue that a place stands in.
- * export const pageAt = (engine: Engine.Engine["Service"], organization: string, sender: string, place: number) =>
- *   engine.state(SendCancelledPlaces, { organization, key: pageKey(senderKey("live", sender), pageOf(place)) })
- * ```
- */
+/** The page as it is; changed by decisions about emails and senders alone. */
 export const SendCancelledPlaces = Actor.make<{ readonly _tag: "Look" }, CancelledFact, CancelledPage, CancelledPage>({
   kind: "sendCancelledPlaces",
   command: Schema.TaggedStruct("Look", {}),

@@ -189,18 +189,7 @@ const due = (state: EmailState, { now, read }: Actor.DecideContext): Decision =>
   })
 }
 
-/**
- * The actor of one email; its key is the email's id.
- *
- * @example
- * ```ts
- * import { ActorsMemory, SendEmail } from "sluice/send"
- *
- * // an email that nobody has accepted cannot be rescheduled
- * const email = new ActorsMemory("acme").ask(SendEmail, "em_1", { _tag: "Reschedule", scheduledAt: 0 }, 0)
- * console.log(email.rejection?._tag) // NotWaiting
- * ```
- */
+/** The actor of one email; its key is the email's id. */
 export const SendEmail: Actor.Actor<EmailCommand, EmailFact, EmailState, EmailState, EmailRejection> = Actor.make<
   EmailCommand,
   EmailFact,

@@ -1,6 +1,7 @@
 /**
- * A sender as an actor: a verified domain or address with its tier and its queue (docs/platform.md, 9.5 and 9.6). Its time comes at whole hours
- * that promote it and at the steps of a release; nothing else lets held mail go, so nothing can forget to.
+ * Defines the actor of a sender: a verified domain or address with its tier and its queue (docs/platform.md, 9.5 and
+ * 9.6). It wakes at the whole hours that promote it and at the steps of a release. Nothing else releases held mail, so
+ * no other part has to remember it.
  */
 import * as Actor from "../../../engine/Actor.ts"
 import { maximumSenders } from "../../limits.ts"
@@ -96,17 +97,7 @@ const wake = (state: SenderState, { now, read, self }: Actor.DecideContext): Dec
   return answer(passed)
 }
 
-/**
- * The actor of a sender, a domain or an address; its key is made by `senderKey`.
- *
- * @example
- * ```ts
- * import { ActorsMemory, SendSender, senderKey } from "sluice/send"
- *
- * const sender = new ActorsMemory("acme").ask(SendSender, senderKey("live", "one.test"), { _tag: "Check" }, 0)
- * console.log(sender.accepted, sender.rejection) // true undefined
- * ```
- */
+/** The actor of a sender, a domain or an address; its key is made by `senderKey`. */
 export const SendSender: Actor.Actor<SenderCommand, SenderFact, SenderState, SenderReply, SenderRejection> = Actor.make<
   SenderCommand,
   SenderFact,

@@ -1,14 +1,15 @@
 /**
- * The addresses that an account does not send to (docs/platform.md, 9.7), as hashes in buckets. A bucket's state is one text of sorted entries
- * of the same length, because a list of texts takes five times as long to load.
+ * Defines the actors of the addresses to which an account sends nothing (docs/platform.md, 9.7): hashes in buckets. A
+ * bucket's state is one text of sorted entries of equal length, because a list of texts takes five times as long to
+ * load.
  */
 import { Schema } from "effect"
 import * as Actor from "../../../engine/Actor.ts"
 import { entryLength, type Mode, modes, suppressionPlace } from "./actorKeys.ts"
 
-/** Why an address is suppressed. */
+/** The reasons for which an address is suppressed. */
 export const suppressionReasons = ["bounced", "complained", "manual", "unsubscribed"] as const
-/** Why nothing is sent to an address. See {@link SendSuppressions}. */
+/** The reason why nothing is sent to an address. See {@link Admission}. */
 export type SuppressionReason = (typeof suppressionReasons)[number]
 
 /** Asked of the bucket that `suppressionPlace` names. */
@@ -18,7 +19,7 @@ const Command = Schema.Union([
   /** Whether the address is on the list. */
   Schema.TaggedStruct("Look", { address: Schema.String })
 ])
-/** Asked of a bucket of suppressed addresses. See {@link SendSuppressions}. */
+/** Asked of a bucket of suppressed addresses. See {@link Admission}. */
 export type SuppressionCommand = typeof Command.Type
 
 const Fact = Schema.Union([
@@ -30,7 +31,7 @@ const Fact = Schema.Union([
   }),
   Schema.TaggedStruct("Unsuppressed", { at: Schema.Finite, entry: Schema.String, address: Schema.String })
 ])
-/** What happens to a bucket of suppressed addresses. See {@link SendSuppressions}. */
+/** A fact of a bucket of suppressed addresses. See {@link Admission}. */
 export type SuppressionFact = typeof Fact.Type
 
 const State = Schema.Struct({ entries: Schema.String })
@@ -67,21 +68,7 @@ const evolve = (state: SuppressionState, { _tag, entry }: SuppressionFact): Supp
 /** The key's mode; only `suppressionPlace` makes keys of buckets. */
 const modeOf = (key: string): Mode => (key.startsWith(modes[1]) ? modes[1] : modes[0])
 
-/**
- * Its reply is whether the address is on the list after the command.
- *
- * @example
- * ```ts
- * import { Engine } from "sluice"
- * import { SendSuppressions, suppressionPlace } from "sluice/send"
- *
- * // Whether an address is on an account's suppression list.
- * export const isSuppressed = (engine: Engine.Engine["Service"], organization: string, address: string) => {
- *   const { key } = suppressionPlace(organization, "live", address)
- *   return engine.state(SendSuppressions, { organization, key })
- * }
- * ```
- */
+/** Its reply is whether the address is on the list after the command. */
 export const SendSuppressions = Actor.make<SuppressionCommand, SuppressionFact, SuppressionState, boolean>({
   kind: "sendSuppressions",
   command: Command,

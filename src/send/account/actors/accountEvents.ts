@@ -1,6 +1,6 @@
 /**
- * The public events of an account's decisions (docs/platform.md, 5.2). Those of accounts and senders follow from the facts beside them; those of emails say
- * what the report said, because no state has an email's content. Pure.
+ * Makes the public events of an account's decisions (docs/platform.md, 5.2). Events of accounts and senders follow from
+ * the facts beside them; those of emails repeat the report, because no state has an email's content. Pure.
  */
 import type { PublicEvent } from "../../../engine/Actor.ts"
 import { publicEvent } from "../../../events/index.ts"
@@ -32,7 +32,7 @@ const accountEvent = (mode: Mode, fact: SendAccountFact): PublicEvent | undefine
   }
 }
 
-/** What the facts of an account's decision tell its organization. */
+/** The events of an account's decision for its organization. */
 export const accountEvents = (mode: Mode, facts: ReadonlyArray<SendAccountFact>): ReadonlyArray<PublicEvent> => {
   const events: Array<PublicEvent> = []
   for (const fact of facts) {
@@ -62,7 +62,9 @@ export const promotionEvent = (
   return [publicEvent("send.domain.promoted", data, isLive(mode))]
 }
 
-/** The events of reports: those of the states that they lead to, and one of a delay, which leaves the email as it is. */
+/**
+ * The events of reports: those of the states that they lead to, and one of a delay, which leaves the email as it is.
+ */
 const types = {
   handedOver: emailStateTable.sent.event,
   delayed: "send.email.delayed",

@@ -103,7 +103,7 @@ const decide = (
   }
 }
 
-/** The transitions that are due, and the senders that may go on. */
+/** Takes the transitions that are due, and lets the waiting senders continue. */
 const wake = (state: SendAccountState, { now: at, self }: Actor.DecideContext): AccountDecision => {
   const { facts, reply } = admission.decide(state, { _tag: "Check" }, at)
   const account = reply?.account ?? { trustStage: state.trust.stage }

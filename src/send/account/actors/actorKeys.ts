@@ -6,9 +6,9 @@ import { hash } from "node:crypto"
 import { suppressionBuckets } from "../../limits.ts"
 import { domainKey, domainOf } from "../../rules/domainKey.ts"
 
-/** The account of live keys, and that of test keys. An account actor's key. See {@link senderKey}. */
+/** The account of live keys, and that of test keys. An account actor's key. See {@link Admission}. */
 export const modes = ["live", "test"] as const
-/** Which of an organization's two accounts. See {@link senderKey}. */
+/** Which of an organization's two accounts. See {@link Admission}. */
 export type Mode = (typeof modes)[number]
 
 /** The organization's other account. */
@@ -19,16 +19,7 @@ const withoutName = (address: string): string => address.slice(address.lastIndex
 const withDomain = (bare: string, domain: string): string =>
   `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domain}`
 
-/**
- * An address without a name around it, in lower case, its domain in punycode.
- *
- * @example
- * ```ts
- * import { bareAddress } from "sluice/send"
- *
- * console.log(bareAddress("Ann <Ann@Bücher.test>")) // ann@xn--bcher-kva.test
- * ```
- */
+/** An address without a name around it, in lower case, its domain in punycode. */
 export const bareAddress = (address: string): string => {
   const bare = withoutName(address)
   return withDomain(bare, domainOf(bare))
@@ -42,27 +33,12 @@ export const namesOf = (from: string): readonly [domain: string, address: string
 }
 
 /**
- * The name under which states and facts keep a sender, a domain or a bare address: itself where it is short, else a digest.
- *
- * @example
- * ```ts
- * import { senderName } from "sluice/send"
- *
- * console.log(senderName("one.test"), senderName(`${"long.".repeat(50)}test`).length) // one.test 23
- * ```
+ * The name under which states and facts keep a sender, a domain or a bare address: itself where it is short, else a
+ * digest.
  */
 export const senderName = (sender: string): string => domainKey(sender)
 
-/**
- * The key of a sender by its name.
- *
- * @example
- * ```ts
- * import { senderKey, senderName } from "sluice/send"
- *
- * console.log(senderKey("live", senderName("one.test"))) // live/one.test
- * ```
- */
+/** The key of a sender by its name. */
 export const senderKey = (mode: Mode, name: string): string => `${mode}/${name}`
 
 /** The mode and the sender's name in a key. */
@@ -72,19 +48,10 @@ export const partsOfSender = (key: string): readonly [mode: Mode, name: string] 
   return [key.slice(0, slash) as Mode, key.slice(slash + 1)]
 }
 
-/**
- * The key of a page of cancelled places.
- *
- * @example
- * ```ts
- * import { pageKey, senderKey } from "sluice/send"
- *
- * console.log(pageKey(senderKey("live", "one.test"), 0)) // live/one.test/0
- * ```
- */
+/** The key of a page of cancelled places. */
 export const pageKey = (sender: string, page: number): string => `${sender}/${page}`
 
-/** Where a suppressed address stands: the key of its bucket, and its entry there. */
+/** The place of a suppressed address: the key of its bucket, and its entry there. */
 export interface SuppressionPlace {
   readonly key: string
   readonly entry: string
@@ -100,16 +67,8 @@ const bucketOf = (digest: string): number =>
   ((alphabet.indexOf(digest[0] as string) << 2) | (alphabet.indexOf(digest[1] as string) >> 4)) % suppressionBuckets
 
 /**
- * The place of an address in an account's suppression list. The hash is of organization and mode as well, so that lists of two accounts do not show
- * that they have an address in common.
- *
- * @example
- * ```ts
- * import { suppressionPlace } from "sluice/send"
- *
- * const { key } = suppressionPlace("acme", "live", "ann@one.test")
- * console.log(key === suppressionPlace("acme", "live", "Ann <ANN@one.test>").key) // true
- * ```
+ * The place of an address in an account's suppression list. The hash is of organization and mode as well, so that lists
+ * of two accounts do not show that they have an address in common.
  */
 export const suppressionPlace = (organization: string, mode: Mode, address: string): SuppressionPlace => {
   const digest = hash("sha256", `${organization}\n${mode}\n${bareAddress(address)}`, "base64url")

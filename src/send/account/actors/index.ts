@@ -43,15 +43,5 @@ import { SendSuppressions } from "./SendSuppressions.ts"
 
 giveAccountRules(accountRules)
 
-/**
- * The actors of an engine that sends, beside `OrganizationActor`, which knows the plan.
- *
- * @example
- * ```ts
- * import { Engine } from "sluice"
- * import { sendActors } from "sluice/send"
- *
- * export const engine = Engine.layerMemory({ actors: sendActors })
- * ```
- */
+/** The actors of an engine that sends, beside `OrganizationActor`, which knows the plan. */
 export const sendActors = [SendAccount, SendSender, SendEmail, SendSuppressions, SendCancelledPlaces]

@@ -1,6 +1,7 @@
 /**
- * Commands, facts, states, replies and rejections of the account, its senders and its emails as actors (docs/send.md, 3). The account decides over
- * all of them; senders and emails change by its decisions, by time, and by a few commands of their own.
+ * Defines commands, facts, states, replies and rejections of the account, its senders and its emails as actors
+ * (docs/send.md, 3). The account decides over all of them; senders and emails change by its decisions, by time, and by
+ * a few commands of their own.
  */
 import { Schema } from "effect"
 import { type AccountState, initialState as initialAccount } from "../../rules/account.ts"
@@ -31,7 +32,7 @@ const Place = Schema.NullOr(Schema.Finite)
 
 // Emails
 
-/** What is kept of an email; recipients and content are elsewhere. See {@link SendEmail}. */
+/** The stored state of an email; recipients and content are elsewhere. See {@link Admission}. */
 export const EmailState = Schema.Struct({
   state: Schema.Literals(emailStates),
   /** The account it belongs to. */
@@ -41,25 +42,30 @@ export const EmailState = Schema.Struct({
   /** Its place in the sender's queue; null where it never waited there. */
   place: Place,
   scheduledAt: Instant,
-  /** Where its content is, as the caller named it. */
+  /** The place of its content, as the caller named it. */
   pointer: Schema.String,
-  /** Bytes of its content until it has ended. Left out afterwards, and where nobody has said. */
+  /** Bytes of its content until it has ended. Left out afterwards, and if they are unknown. */
   bytes: Schema.optionalKey(Schema.Finite),
   acceptedAt: Schema.Finite,
   /** When it changed last. */
   changedAt: Schema.Finite,
-  /** What happened to it, as bits (`marks` of SendEmail.ts). Each counts once. */
+  /** Its reported outcomes, as bits (`marks` of SendEmail.ts). Each counts once. */
   marks: Schema.Finite,
-  /** Which reports of which recipients were heard, as one text of entries (`heardEntry`). Left out before the first one. */
+  /**
+   * Which reports of which recipients were heard, as one text of entries (`heardEntry`). Left out before the first one.
+   */
   heard: Schema.optionalKey(Schema.String)
 })
 export type EmailState = typeof EmailState.Type
 
 const at = { at: Schema.Finite }
-/** Bytes of an email's content: with its acceptance, and with its end, which is seven days before the content goes (docs/platform.md, 11.8). */
+/**
+ * Bytes of an email's content: with its acceptance, and with its end, which is seven days before the content goes
+ * (docs/platform.md, 11.8).
+ */
 const bytes = { bytes: Schema.optionalKey(Schema.Finite) }
 
-/** What happens to an email. See {@link SendEmail}. */
+/** A fact of an email. See {@link Admission}. */
 export const EmailFact = Schema.Union([
   Schema.TaggedStruct("Accepted", {
     ...at,
@@ -102,14 +108,17 @@ export type EmailFact = typeof EmailFact.Type
 
 /** Asked of the email. `sender` and `place` are those of its state, which name what else is touched. */
 const where = { mode: Schema.Literals(modes), sender: Schema.String, place: Place }
-/** Asked of an email. See {@link SendEmail}. */
+/** Asked of an email. See {@link Admission}. */
 export const EmailCommand = Schema.Union([
   Schema.TaggedStruct("Cancel", where),
   Schema.TaggedStruct("Reschedule", { scheduledAt: Schema.Finite })
 ])
 export type EmailCommand = typeof EmailCommand.Type
 
-/** `NotWaiting`: it is in a state that cannot be changed any more. `Moved`: it is elsewhere than the command says. See {@link SendEmail}. */
+/**
+ * `NotWaiting`: it is in a state that cannot be changed any more. `Moved`: it is elsewhere than the command says. See
+ * {@link Admission}.
+ */
 export const EmailRejection = Schema.Union([
   Schema.TaggedStruct("NotWaiting", { state: Schema.Literals(emailStates) }),
   Schema.TaggedStruct("Moved", where),
@@ -119,7 +128,7 @@ export type EmailRejection = typeof EmailRejection.Type
 
 // Senders
 
-/** A sender, as it is stored. See {@link SendSender}. */
+/** A sender, as it is stored. See {@link Admission}. */
 export const SenderState = Schema.Struct({
   tier: TierStateSchema,
   holds: HoldsStateSchema,
@@ -145,7 +154,7 @@ export const initialSender: SenderState = {
   removedAt: null
 }
 
-/** What happens to a sender. See {@link SendSender}. */
+/** A fact of a sender. See {@link Admission}. */
 export const SenderFact = Schema.Union([
   ...tierFacts,
   ...holdsFacts,
@@ -161,18 +170,18 @@ export const SenderFact = Schema.Union([
 ])
 export type SenderFact = typeof SenderFact.Type
 
-/** Asked of the sender, under the key that `senderKey` makes. See {@link SendSender}. */
+/** Asked of the sender, under the key that `senderKey` makes. See {@link Admission}. */
 export const SenderCommand = Schema.Union([
   Schema.TaggedStruct("Verify", {}),
   /** With `force` held and scheduled mail is no reason to refuse it. */
   Schema.TaggedStruct("Remove", { force: Schema.optionalKey(Schema.Boolean) }),
-  /** A daily cap in place of the tier's, at least 1; null for the tier's. A raised cap releases at once. */
+  /** A daily cap in place of the tier's, at least 1; null for the tier's. A raised cap releases immediately. */
   Schema.TaggedStruct("SetDailyCap", { cap: Instant }),
   Schema.TaggedStruct("Check", {})
 ])
 export type SenderCommand = typeof SenderCommand.Type
 
-/** How a sender is after a command. See {@link SendSender}. */
+/** A sender after a command. See {@link Admission}. */
 export const SenderReply = Schema.Struct({
   isVerified: Schema.Boolean,
   tier: TierSchema,
@@ -182,7 +191,7 @@ export const SenderReply = Schema.Struct({
 })
 export type SenderReply = typeof SenderReply.Type
 
-/** Why a sender refuses a command. See {@link SendSender}. */
+/** The rejections of a sender. See {@link Admission}. */
 export const SenderRejection = Schema.Union([
   Schema.TaggedStruct("NotVerified", {}),
   /** Mail is held or scheduled. */
@@ -194,7 +203,7 @@ export type SenderRejection = typeof SenderRejection.Type
 
 // Accounts
 
-/** An account that sends, as it is stored. See {@link SendAccount}. */
+/** An account that sends, as it is stored. See {@link Admission}. */
 export const SendAccountState = Schema.Struct({
   ...accountFields,
   /** Verified senders. */
@@ -212,16 +221,16 @@ export interface SendAccountState extends AccountState {
 
 export const initialSendAccount: SendAccountState = { ...initialAccount, senders: 0, waiting: [] }
 
-/** What happens to an account that sends. See {@link SendAccount}. */
+/** A fact of an account that sends. See {@link Admission}. */
 export const SendAccountFact = Schema.Union([
   ...accountFacts,
   Schema.TaggedStruct("SenderAdded", at),
   Schema.TaggedStruct("SenderRemoved", at),
-  /** A sender has mail to let go, and finds the account paused. */
+  /** A sender has mail to release, and finds the account paused. */
   Schema.TaggedStruct("SenderWaits", { ...at, sender: Schema.String }),
-  /** The first so many of those that wait go on. */
+  /** The first waiting senders continue. */
   Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Finite }),
-  /** The test account begins anew. */
+  /** The test account starts over. */
   Schema.TaggedStruct("Reset", at),
   /** Its organization was deleted. */
   Schema.TaggedStruct("Closed", at)
@@ -240,19 +249,20 @@ export const AdmitEmail = Schema.Struct({
   signals: Schema.optionalKey(Schema.Array(Schema.Literals(riskySignals))),
   /** Unix milliseconds, at most 30 days ahead. A time that has passed is no schedule. */
   scheduledAt: Schema.optionalKey(Schema.Finite),
-  /** Where the content is; kept for the mailer. */
+  /** The place of the content, kept for the hand-off. */
   pointer: Schema.optionalKey(Schema.String),
-  /** How many bytes it takes there. */
+  /** The bytes that it takes there. */
   bytes: Schema.optionalKey(Schema.Finite)
 })
 export type AdmitEmail = typeof AdmitEmail.Type
 
-/** What the mailer asks before it hands over. */
+/** The hand-off's question about one email. */
 const DispatchEmail = Schema.Struct({ id: Id, sender: Schema.String, recipients: Schema.Array(Schema.String) })
 
 /**
- * What became of an email (docs/send.md, 3.2). `delayed` is its first failure for now, while it is `sending`. `bounced` is for good: while it is `sending`, by
- * the relay itself. It counts once for an email, and so does `complained`; the events are one for each recipient. See {@link SendEmail}.
+ * The outcome of an email (docs/send.md, 3.2). `delayed` is its first failure for now, while it is `sending`. `bounced`
+ * is for good: while it is `sending`, by the relay itself. It counts once for an email, and so does `complained`; the
+ * events are one for each recipient. See {@link Admission}.
  */
 const EmailReport = Schema.Struct({
   id: Id,
@@ -265,7 +275,9 @@ const EmailReport = Schema.Struct({
   suppresses: Schema.optionalKey(Schema.Boolean),
   /** False for a bounce that counts for neither account nor sender, because it is not for good. Default true. */
   counts: Schema.optionalKey(Schema.Boolean),
-  /** `from`, `to` and `subject` as the content has them, for the event. A report without them counts, and makes none. */
+  /**
+   * `from`, `to` and `subject` as the content has them, for the event. A report without them counts, and makes none.
+   */
   from: Schema.optionalKey(Schema.String),
   /** Never cc or bcc; not for what concerns a recipient. */
   to: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -277,25 +289,25 @@ const EmailReport = Schema.Struct({
   /** Words of the remote side, or what went wrong. */
   reason: Schema.optionalKey(Schema.String)
 })
-/** What is told of one email: that it was handed over, bounced, and so on. */
+/** A report on one email: handed over, bounced, and so on. */
 export type EmailReport = typeof EmailReport.Type
 
-/** Asked of the account, whose key is the mode. See {@link SendAccount}. */
+/** Asked of the account, whose key is the mode. See {@link Admission}. */
 export const SendAccountCommand = Schema.Union([
   /** A request of 1 to 100 emails, decided whole (docs/platform.md, 9.7). */
   Schema.TaggedStruct("Admit", {
     emails: Schema.Array(AdmitEmail),
-    /** Where an account finds a larger plan. */
+    /** The address at which an account finds a larger plan. */
     upgradeUrl: Schema.String
   }),
   /**
-   * Says what `Admit` would come to, and changes nothing. It is always rejected: with `Acceptable`, or as `Admit` would be. So under an
-   * idempotency key it answers what is remembered, and leaves nothing behind itself.
+   * Says what `Admit` would come to, and changes nothing. It is always rejected: with `Acceptable`, or as `Admit` would
+   * be. So under an idempotency key it answers what is remembered, and leaves nothing behind itself.
    */
   Schema.TaggedStruct("Preview", { emails: Schema.Array(AdmitEmail), upgradeUrl: Schema.String }),
   /** Which of 1 to 100 emails may be handed over now. */
   Schema.TaggedStruct("Dispatch", { emails: Schema.Array(DispatchEmail) }),
-  /** What became of 1 to 100 emails. Reports of emails that are not known count nowhere. */
+  /** The outcomes of 1 to 100 emails. Reports of unknown emails count nowhere. */
   Schema.TaggedStruct("Report", { reports: Schema.Array(EmailReport) }),
   /** Begins probation, once; any other first command begins it with the standard risk. */
   Schema.TaggedStruct("Begin", { risk: RiskSchema }),
@@ -309,21 +321,27 @@ export const SendAccountCommand = Schema.Union([
   Schema.TaggedStruct("Look", {}),
   /** Takes the transitions that are due, and says the stage. */
   Schema.TaggedStruct("Check", {}),
-  /** Begins the test account anew, as if nothing had been sent: stage, windows, triggers and month. Its senders, limits and lists stay. */
+  /**
+   * Starts the test account over, as if nothing had been sent: stage, windows, triggers and month. Its senders, limits
+   * and lists stay.
+   */
   Schema.TaggedStruct("Reset", { risk: RiskSchema }),
-  /** Ends both accounts of the organization for good: they accept nothing more and let nothing more go. Repeating it changes nothing. */
+  /**
+   * Ends both accounts of the organization for good: they accept nothing more and let nothing more go. Repeating it
+   * changes nothing.
+   */
   Schema.TaggedStruct("Close", {})
 ])
 export type SendAccountCommand = typeof SendAccountCommand.Type
 
-/** What became of one email of a command. See {@link suppressedOf}. */
+/** The result for one email of a command. See {@link Admission}. */
 export const EmailAnswer = Schema.Struct({
   id: Id,
-  /** Of a dispatched email `sending` says that it may go; any other state that it may not. */
+  /** `sending` lets a dispatched email go; any other state does not. */
   state: Schema.Literals(emailStates),
-  /** Which recipients were taken out: bit n stands for recipient n, the first one for 1 (`suppressedOf`). */
+  /** The recipients that were taken out: bit n is recipient n (`suppressedOf`). */
   suppressed: Schema.Finite,
-  /** Unix milliseconds of the midnight at which a held email fits; left out where nobody knows. */
+  /** Unix milliseconds of the midnight at which a held email fits; left out if it is unknown. */
   heldUntil: Schema.optionalKey(Schema.Finite)
 })
 export type EmailAnswer = typeof EmailAnswer.Type
@@ -335,7 +353,7 @@ export const AccountView = Schema.Struct({
   pauseReason: Schema.optionalKey(Schema.Literals(pauseReasons))
 })
 
-/** The answer of an account: one for each email or report, and how the account is now. See {@link SendAccount}. */
+/** The answer of an account: one for each email or report, and how the account is now. See {@link Admission}. */
 export const SendAccountReply = Schema.Struct({
   /** One for each email or report of the command, in order. */
   emails: Schema.Array(EmailAnswer),
@@ -355,8 +373,8 @@ const Refused = <Code extends string>(code: Code) =>
   Schema.Struct({ code: Schema.Literal(code), message: Schema.String })
 
 /**
- * The first four are the answer's `error` (docs/platform.md, 9.7), `Acceptable` is a preview's; the others are mistakes of the caller.
- * See {@link SendAccount}.
+ * The first four are the answer's `error` (docs/platform.md, 9.7), `Acceptable` is a preview's; the others are mistakes
+ * of the caller. See {@link Admission}.
  */
 export const SendAccountRejection = Schema.Union([
   Refused("sender_not_verified"),

@@ -1,4 +1,4 @@
-/** A sender's state and what its parts make of it: tier, queue, custom cap (docs/platform.md, 9.5 and 9.6). Pure. */
+/** Computes a sender's tier, queue and custom cap from its state (docs/platform.md, 9.5 and 9.6). Pure. */
 import type { PublicEvent } from "../../../engine/Actor.ts"
 import { removedSenderMillis } from "../../limits.ts"
 import { type HoldsCommand, type HoldsFact, holds, nextRelease, unspread, waiting } from "../../rules/hold.ts"
@@ -17,7 +17,7 @@ export const viewOfSender = (state: SenderState): SenderReply => ({
   waiting: waiting(state.holds)
 })
 
-/** Where a cap was raised, what fits under the new one goes at once. */
+/** After a raise of the cap, mail that fits under the new one goes immediately. */
 const afterCap = (before: SenderState, after: SenderState, at: number): SenderState =>
   capOf(after) > capOf(before) ? { ...after, holds: unspread(after.holds, at) } : after
 
@@ -47,7 +47,7 @@ export const evolveSender = (state: SenderState, fact: SenderFact): SenderState 
     case "Restored":
       return { ...state, removedAt: null }
     case "Forgotten": {
-      // The queue is empty; its places go on, because emails of before may still name theirs.
+      // The queue is empty. Its places continue, because earlier emails may still name theirs.
       const { head, tail } = state.holds
       return { ...initialSender, holds: { ...initialSender.holds, head, tail } }
     }
@@ -83,7 +83,10 @@ export class SenderDraft {
     }
   }
 
-  /** Takes the promotions that are due, then lets the tier decide. A sender that is not verified any more counts no more. */
+  /**
+   * Takes the promotions that are due, then lets the tier decide. A sender that is not verified any more counts no
+   * more.
+   */
   tier(command: TierCommand): void {
     if (isVerified(this.state)) this.add(domainTier.decide(this.state.tier, command, this.now).facts)
   }
@@ -95,7 +98,7 @@ export class SenderDraft {
     return facts
   }
 
-  /** Takes emails in: so many of them may go, the others get these places. */
+  /** Takes emails in: returns how many may go, and the places of the others. */
   accept(emails: number) {
     const { facts, reply } = holds.decide(
       this.state.holds,

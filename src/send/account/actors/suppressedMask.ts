@@ -5,28 +5,13 @@
 import type { EmailAnswer } from "./model.ts"
 
 /**
- * The mask of the recipients that are taken out; a number, because 50 lists of addresses are too much for an answer that is remembered.
- *
- * @example
- * ```ts
- * import { suppressedMask } from "sluice/send"
- *
- * console.log(suppressedMask(["a@a.test", "b@a.test", "c@a.test"], (recipient) => recipient !== "b@a.test")) // 5
- * ```
+ * The mask of the recipients that are taken out; a number, because 50 lists of addresses are too much for an answer
+ * that is remembered.
  */
 export const suppressedMask = (recipients: ReadonlyArray<string>, isOut: (recipient: string) => boolean): number =>
   recipients.reduce((mask, recipient, index) => (isOut(recipient) ? mask + 2 ** index : mask), 0)
 
-/**
- * The recipients that an answer says were taken out, as they were given.
- *
- * @example
- * ```ts
- * import { suppressedOf } from "sluice/send"
- *
- * console.log(suppressedOf(["a@a.test", "b@a.test", "c@a.test"], { suppressed: 5 })) // [ 'a@a.test', 'c@a.test' ]
- * ```
- */
+/** The recipients that an answer says were taken out, as they were given. */
 export const suppressedOf = (
   recipients: ReadonlyArray<string>,
   { suppressed }: Pick<EmailAnswer, "suppressed">

@@ -51,9 +51,9 @@ export interface AccountShown {
   readonly pausedAt: number | null
   readonly pauseReason: PauseReason | null
   readonly risk: Risk
-  /** What an operator has set; null for the plan's and the risk's own. */
+  /** The limits that an operator has set; null for those of the plan and the risk. */
   readonly custom: CustomLimits
-  /** What holds now. The caps hold on probation alone, and are null outside it. */
+  /** The limits in force. The caps apply only on probation, and are null outside it. */
   readonly inForce: {
     readonly emailsPerMonth: number | "unlimited"
     readonly probation: ProbationCaps | null
@@ -67,7 +67,7 @@ export interface SenderShown extends SenderReply {
   readonly sender: string
 }
 
-/** A fact with where it stands in the organization's log. */
+/** A fact with its place in the organization's log. */
 export interface FactShown {
   readonly decidedAt: number
   readonly sequence: number
@@ -84,27 +84,14 @@ export class AccountUnavailable extends Data.TaggedError("AccountUnavailable")<{
 
 type Act = Effect.Effect<AccountShown, ActRefused | AccountUnavailable>
 
-/**
- * What an operator sees and does about an account that sends: facts behind a pause, lifting it, risk, limits.
- *
- * @example
- * ```ts
- * import { Effect } from "effect"
- * import { SendOperator } from "sluice/send"
- *
- * // What the last pause of an account rests on, a sentence for each fact.
- * export const why = (organization: { readonly id: string }) =>
- *   Effect.flatMap(SendOperator, ({ facts }) =>
- *     Effect.map(facts({ organization, mode: "live" }), (all) => all.map(({ sentence }) => sentence))
- *   )
- * ```
- */
+/** An operator's view of an account that sends, and acts on it: the facts behind a pause, lifting it, risk, limits. */
 export class SendOperator extends Context.Service<
   SendOperator,
   {
     readonly show: (account: AccountOf) => Effect.Effect<AccountShown, AccountUnavailable>
     /**
-     * What changed the account's stage, risk and limits, and what its last pause rests on; in order, the newest 500. The newest may come a moment late.
+     * The changes of the account's stage, risk and limits, and the facts behind its last pause; in order, the newest
+     * 500. The newest may come a moment late.
      */
     readonly facts: (account: AccountNamed) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
     readonly lift: (account: AccountOf) => Act

@@ -10,7 +10,10 @@ import type { SendAccountFact } from "../actors/index.ts"
 /** The table of the facts that are kept, by day of the decision. See {@link accountFactsProjection}. */
 export const accountFactsTable = "send_account_facts"
 
-/** How long they are kept, in milliseconds: somebody may ask late why an account was paused. See {@link accountFactsProjection}. */
+/**
+ * The time for which they are kept, in milliseconds: the reason of a pause may be asked for late. See
+ * {@link accountFactsProjection}.
+ */
 export const accountFactsMillis = 180 * 24 * hourMillis
 
 /** Most facts that an answer shows, the newest ones. */
@@ -26,12 +29,12 @@ export interface AcceptedFact {
   readonly signals: number
 }
 
-/** A fact as it is kept; undefined for one that nobody needs to be shown. */
+/** A fact as it is kept; undefined for one that operators do not need. */
 export const shownFact = (fact: SendAccountFact): ShownFact | undefined => {
   switch (fact._tag) {
     case "Accepted": {
       const { at, domains, emails, signals } = fact
-      // Only on probation are domains written down, and only there does a pause rest on what was accepted.
+      // Domains are recorded only on probation, and only there do accepted emails cause a pause.
       return domains.length > 0 ? { _tag: "Accepted", at, emails, signals } : undefined
     }
     case "HandedOver":
@@ -45,7 +48,7 @@ export const shownFact = (fact: SendAccountFact): ShownFact | undefined => {
   }
 }
 
-/** What is always shown: what changed stage, risk, plan or limits. */
+/** The facts that are always shown: changes of stage, risk, plan or limits. */
 export const decidingTags = [
   "Began",
   "Reset",
@@ -67,7 +70,7 @@ export interface Evidence {
   readonly onlyWithSignals: boolean
 }
 
-/** What a pause at a time rests on, in a probation that began at `since`. */
+/** The facts behind a pause at a time, in a probation that began at `since`. */
 export const evidenceOf = (reason: PauseReason, pausedAt: number, since: number): Evidence => {
   switch (reason) {
     case "bounces":

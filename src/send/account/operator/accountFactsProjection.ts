@@ -1,4 +1,7 @@
-/** Keeps the facts of accounts that operators are shown, as part of the SQL reactor's batch. Needs `SqlClient` and `DayPartitions`. */
+/**
+ * Keeps the facts of accounts that operators see, as part of the SQL reactor's batch. Needs `SqlClient` and
+ * `DayPartitions`.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../../engine/Reactor.ts"
@@ -8,17 +11,7 @@ import { unnest } from "../../../postgres/unnest.ts"
 import { SendAccount } from "../actors/index.ts"
 import { accountFactsTable, shownFact } from "./accountFacts.ts"
 
-/**
- * The part of the SQL reactor that keeps them.
- *
- * @example
- * ```ts
- * import { Reactor } from "sluice"
- * import { accountFactsProjection } from "sluice/send"
- *
- * export const facts = Reactor.make({ name: "sending", parts: [accountFactsProjection] })
- * ```
- */
+/** The part of the SQL reactor that keeps them. */
 export const accountFactsProjection = Reactor.facts(
   SendAccount,
   Effect.fnUntraced(function* (records) {

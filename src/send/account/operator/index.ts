@@ -1,4 +1,4 @@
-/** The operator's side of sending (docs/platform.md, 9.9). */
+/** Exports operators' acts on sending (docs/platform.md, 9.9). */
 export { accountFactsMillis, accountFactsTable, type ShownFact, sentenceOf, shownFact } from "./accountFacts.ts"
 export { accountFactsProjection } from "./accountFactsProjection.ts"
 export {

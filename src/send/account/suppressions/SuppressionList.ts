@@ -14,17 +14,17 @@ import type { Account } from "../../senders/domains/model.ts"
 import { SendSuppressions, type SuppressionCommand, type SuppressionReason, suppressionPlace } from "../actors/index.ts"
 import { type Origin, type Suppression, suppressionId } from "./suppression.ts"
 
-/** How long a change waits until the list shows it; normally milliseconds. */
+/** The time for which a change waits until the list shows it; normally milliseconds. */
 const projectionWaitMillis = 2_000
 const projectionPollMillis = 20
 
-/** Addresses that are asked of their actors at once. */
+/** Most addresses that are looked up at their actors concurrently. */
 const asksAtOnce = 16
 
-/** Whose addresses act out their names for test keys, and are never suppressed. */
+/** The domain whose addresses simulate outcomes for test keys, and are never suppressed. */
 const simulatorDomain = "simulator.invalid"
 
-/** What was given is no address, or none that can be suppressed. */
+/** The given text is no address, or none that can be suppressed. */
 export class SuppressionInvalid extends Data.TaggedError("SuppressionInvalid")<{ readonly given: string }> {}
 
 /** The list has no such id or address. */
@@ -43,7 +43,10 @@ export interface SuppressionRemoval {
 export class SuppressionList extends Context.Service<
   SuppressionList,
   {
-    /** Adds addresses and answers their ids, in order. One that is there already stays as it is. A repeat of a request adds nothing. */
+    /**
+     * Adds addresses and answers their ids, in order. One that is there already stays as it is. A repeat of a request
+     * adds nothing.
+     */
     readonly add: (
       account: Account,
       emails: ReadonlyArray<string>,
@@ -102,7 +105,9 @@ const makeRows = (sql: SqlClient.SqlClient) => {
   const of = ({ mode, organizationId }: Account) => sql`organization_id = ${organizationId} and mode = ${mode}`
   const find = (account: Account, ids: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError> =>
     sql<Row>`select id, email, origin, created_at from send_suppressions where ${of(account)} and id = any(${ids}::text[])`
-  /** Waits until the list has so many of the ids. Whoever asks gets an answer in any case: it is decided. */
+  /**
+   * Waits until the list has this many of the ids. The caller gets an answer in any case, since the change is decided.
+   */
   const awaitShown = (account: Account, ids: ReadonlyArray<string>, count: number) =>
     Effect.suspend(() => find(account, ids)).pipe(
       Effect.repeat({

@@ -1,9 +1,9 @@
-/** A suppressed address as owners see it (docs/platform.md, 9.15). Pure. */
+/** Defines a suppressed address as owners see it (docs/platform.md, 9.15). Pure. */
 import { hash } from "node:crypto"
 import type { Account } from "../../senders/domains/model.ts"
 import { bareAddress, type SuppressionReason } from "../actors/index.ts"
 
-/** Why, in the words of Resend's API, and `unsubscribe`: the recipient has asked for it. */
+/** The reason in the words of Resend's API, and `unsubscribe` if the recipient asked for it. */
 export const origins = ["bounce", "complaint", "manual", "unsubscribe"] as const
 export type Origin = (typeof origins)[number]
 
@@ -25,6 +25,9 @@ export interface Suppression {
 /** Hexadecimal digits of an id. */
 const idLength = 32
 
-/** The id of an address on an account's list: the same whenever it is on it, so that an answer need not wait for the row. */
+/**
+ * The id of an address on an account's list: the same whenever it is on it, so that an answer need not wait for the
+ * row.
+ */
 export const suppressionId = ({ mode, organizationId }: Account, address: string): string =>
   `sup_${hash("sha256", `suppression\n${organizationId}\n${mode}\n${bareAddress(address)}`, "hex").slice(0, idLength)}`

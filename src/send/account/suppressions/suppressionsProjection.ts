@@ -1,7 +1,9 @@
 /**
- * Keeps the suppressed addresses that owners list, as part of the SQL reactor's batch. The actors keep hashes alone, but their facts name the address, and bounces and complaints
- * are decided with the report that tells them: so the facts are the one place that everything on the list goes through, and rows written beside a decision could be missing
- * after a crash. Like all facts these leave the log with its purge; from then on the address is in the row only, and goes with it. Needs `SqlClient`.
+ * Keeps the suppressed addresses for their owners' lists, as part of the SQL reactor's batch. The actors keep hashes
+ * only, but their facts name the address, and a bounce or complaint is decided with its report. So the facts are the
+ * one source that has everything on the list; rows written beside a decision could be missing after a crash. The facts
+ * leave the log with its purge; from then on only the row has the address, and its removal erases it. Needs
+ * `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -19,7 +21,8 @@ export const suppressionsProjection = Reactor.facts(
   SendSuppressions,
   Effect.fnUntraced(function* (records) {
     const sql = yield* SqlClient.SqlClient
-    // The last fact of an address says whether it is on the list; facts of one address are of one bucket, so they are in order.
+    // The last fact of an address says whether it is on the list; facts of one address are of one bucket, so they are
+    // in order.
     const latest = new Map(
       records.map(({ fact, key, organization }) => {
         const account = { organizationId: organization, mode: modeOf(key) }

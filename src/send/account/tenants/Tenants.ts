@@ -1,4 +1,7 @@
-/** `Tenants`: an organization's accounts for their owner (docs/platform.md, 9.16). Needs `Engine`, `Organizations` and `SqlClient`. */
+/**
+ * Shows owners the accounts of their organization (docs/platform.md, 9.16). Needs `Engine`, `Organizations` and
+ * `SqlClient`.
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../../engine/Engine.ts"
@@ -20,13 +23,17 @@ export interface TenantShown extends LimitUsage {
 export class Tenants extends Context.Service<
   Tenants,
   {
-    /** Where the account stands, by the plan that is in force now. Its probation begins, if nothing has begun it yet. `known` is the plan as the caller last heard of it. */
+    /**
+     * Reads the account by the plan that is in force now. Its probation begins, if nothing has begun it yet. `known` is
+     * the plan as the caller last heard of it.
+     */
     readonly get: (account: Account, known: SendPlan) => Effect.Effect<TenantShown, TenantError>
     /**
-     * What changed the account's stage, risk and limits, and what its last pause rests on; in order, the newest 500. The newest may come a moment late.
+     * The changes of the account's stage, risk and limits, and the facts behind its last pause; in order, the newest
+     * 500. The newest may come a moment late.
      */
     readonly facts: (account: Account) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
-    /** Starts the organization's test account anew. */
+    /** Starts the organization's test account over. */
     readonly reset: (organizationId: string, known: SendPlan) => Effect.Effect<TenantShown, TenantError>
   }
 >()("sluice/send/Tenants") {
@@ -51,7 +58,10 @@ const make = Effect.gen(function* () {
     return limitUsageOf(state, plan, yield* Clock.currentTimeMillis)
   })
 
-  /** A key's knowledge of the plan follows a change by a moment; the organization's actor has it immediately. It knows none of one from a version without an engine. */
+  /**
+   * A key's knowledge of the plan follows a change by a moment; the organization's actor has it immediately. It knows
+   * none of one from a version without an engine.
+   */
   const planOf = ({ organizationId }: Account, known: SendPlan) =>
     Effect.map(
       engine.state(OrganizationActor, { organization: organizationId }),

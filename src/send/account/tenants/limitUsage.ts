@@ -14,7 +14,10 @@ export interface Cap {
   /** Null for no limit. */
   readonly limit: number | null
   readonly used: number
-  /** Unix milliseconds at which one more passes, of a month its end; null where one more passes now, or time changes nothing. */
+  /**
+   * Unix milliseconds at which one more passes, of a month its end; null where one more passes now, or time changes
+   * nothing.
+   */
   readonly resetsAt: number | null
 }
 
@@ -24,7 +27,7 @@ export interface LimitUsage {
   /** The caps of a probation; null in every other stage. */
   readonly probation: { readonly hour: Cap; readonly day: Cap; readonly domains: Cap } | null
   readonly senders: Cap
-  /** How far each trigger of a pause has come; null in every stage but probation. */
+  /** The progress of each trigger of a pause; null in every stage but probation. */
   readonly triggers: ReadonlyArray<TriggerCount> | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Character references of HTML, such as `&amp;` and `&#x2f;`: those by number, and those by name that stand for a character with a meaning in an address, or for
- * a blank. Any other name is left as it stands. Pure.
+ * Decodes character references of HTML, such as `&amp;` and `&#x2f;`: those by number, and those by name for a blank or
+ * for a character that has a meaning in an address. Any other name stays as it is. Pure.
  */
 
 /** By name; the ones that HTML knows without a semicolon too are in `bareNames`. */
@@ -60,7 +60,8 @@ const ofNumber = (digits: string, radix: 10 | 16): string => {
   return point <= lastCodePoint ? String.fromCodePoint(point) : "\ufffd"
 }
 
-// A digit or a letter belongs to one reference alone, and no reference holds an ampersand, so each character is looked at a fixed number of times.
+// A digit or a letter belongs to one reference alone, and no reference holds an ampersand, so each character is looked
+// at a fixed number of times.
 const reference = /&(?:#[xX]([0-9a-fA-F]+);?|#([0-9]+);?|([A-Za-z]{2,8})(;?))/g
 
 /** The text with its references read, once: what comes out is not read again. */

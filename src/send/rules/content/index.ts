@@ -1,3 +1,3 @@
-/** The content of emails as the rules see it. */
+/** Exports the rules about the content of emails. */
 export { type EmailContent, examineContent, riskySignalsOf } from "./riskyContent.ts"
 export { shorteners } from "./shorteners.ts"

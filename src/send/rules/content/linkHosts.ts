@@ -1,21 +1,25 @@
 /**
- * The host that a link leads to, as browsers and mail programs read it: user names before `@`, backslashes, missing slashes, tabs inside, percent signs, names
- * in any script and case, addresses in any spelling. Pure.
+ * Finds the host of a link as browsers and mail programs read it: user names before `@`, backslashes, missing slashes,
+ * tabs inside, percent signs, names in any script and case, addresses in any spelling. Pure.
  */
 import { getDomain, parse } from "tldts"
 
-/** Longest host that is looked at, as it is written. A name has at most 253 characters, each at most three where it is percent-encoded. */
+/**
+ * Longest host that is looked at, as it is written. A name has at most 253 characters, each at most three where it is
+ * percent-encoded.
+ */
 const maximumWrittenHost = 1_024
 
 /**
- * Longest label in another script, as it is written: it must fit 63 characters of punycode. To find its punycode takes a time that grows with the square of its length.
+ * Longest label in another script, as it is written: it must fit 63 characters of punycode. To find its punycode takes
+ * a time that grows with the square of its length.
  */
 const maximumForeignLabel = 128
 
 /** Longest label with percent signs: nine characters for each that punycode has room for. */
 const maximumEncodedLabel = 576
 
-/** How many characters at the beginning of a link are searched for its scheme. */
+/** The number of characters at the beginning of a link that are searched for its scheme. */
 const maximumScheme = 16
 
 /** Schemes that lead to a host. */
@@ -24,7 +28,7 @@ const schemesOfHosts: ReadonlySet<string> = new Set(["http", "https", "ftp"])
 /** A name of two labels or more, or an address. */
 const hostForm = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)+|\[[0-9a-f:.]+\])$/
 
-/** Where the host of an authority ends. */
+/** The end of the host in an authority. */
 const authorityEnd = /[/\\?#]/
 
 /** Whether a host as it is written is one that no name server can know. */
@@ -36,7 +40,7 @@ const isTooLong = (written: string): boolean => {
     .some((label) => label.length > (/[^\0-\x7f]/.test(label) ? maximumForeignLabel : maximumEncodedLabel))
 }
 
-/** The host of `user@host:port`, in lower case and punycode; undefined for what is none. */
+/** The host of `user@host:port`, in lower case and punycode; undefined if there is none. */
 const hostOfAuthority = (authority: string): string | undefined => {
   const written = authority.slice(authority.lastIndexOf("@") + 1)
   if (written === "" || isTooLong(written)) return undefined
@@ -58,7 +62,8 @@ const isRegistrable = (host: string): boolean => {
 }
 
 /**
- * The host of a text without a scheme that mail programs make a link of all the same: `www.one.com`, and `one.com/`, where the suffix exists.
+ * The host of a text without a scheme that mail programs make a link of all the same: `www.one.com`, and `one.com/`,
+ * where the suffix exists.
  */
 export const hostOfBareLink = (text: string): string | undefined => {
   const authority = authorityOf(text)
@@ -70,7 +75,7 @@ export const hostOfBareLink = (text: string): string | undefined => {
   return host !== undefined && isRegistrable(host) ? host : undefined
 }
 
-/** The host of a link as an attribute gives it; undefined where it leads to none, or to the place that it stands in. */
+/** The host of a link in an attribute; undefined if it leads to none, or to a place in the same document. */
 export const hostOfLink = (given: string): string | undefined => {
   const link = given.replace(/[\t\n\r]/g, "").replace(/^[\0- ]+/, "")
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(link.slice(0, maximumScheme))?.[1]?.toLowerCase()
@@ -85,7 +90,7 @@ export const hostOfLink = (given: string): string | undefined => {
 const registrableDomain = (host: string): string | undefined =>
   getDomain(host, { allowPrivateDomains: true, extractHostname: false }) ?? undefined
 
-/** Says of hosts whether they belong to a domain: it, what is below it, and what was registered together with it. */
+/** Says whether a host belongs to a domain: itself, a name below it, or a name registered together with it. */
 export const belongingTo = (domain: string): ((host: string) => boolean) => {
   const own = hostOfAuthority(domain) ?? domain.toLowerCase()
   const registered = registrableDomain(own)

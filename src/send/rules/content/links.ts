@@ -1,11 +1,12 @@
 /**
- * The hosts that the links of an email lead to, found in one pass from its beginning to its end: nothing that is open at the end is looked for twice, so hostile input
- * costs no more than its length. HTML is read as mail programs do: attributes in any form, comments for one of them, no scripts. Pure.
+ * Finds the hosts of an email's links in one pass. Nothing that is open at the end is looked for twice, so hostile
+ * input costs no more than its length. HTML is read as mail programs do: attributes in any form, comments for one of
+ * them, no scripts. Pure.
  */
 import { withoutReferences } from "./characterReferences.ts"
 import { hostOfBareLink, hostOfLink } from "./linkHosts.ts"
 
-/** What was found, and how many characters were looked at for it, each as often as it was. */
+/** The findings, and the number of characters looked at, each as often as it was. */
 export interface FoundLinks {
   readonly hosts: Set<string>
   steps: number
@@ -49,7 +50,10 @@ const scanWord = (found: FoundLinks, written: string): void => {
   if (at !== -1) add(found, hostOfLink(word.slice(at)))
 }
 
-/** Every link holds one of these: behind its scheme or its host, or at its beginning. Most texts hold none, and need no look at their words. */
+/**
+ * Every link holds one of these: behind its scheme or its host, or at its beginning. Most texts hold none, and need no
+ * look at their words.
+ */
 const linkSign = /[/\\?#]|www\./i
 
 /** Adds the links of a plain text: addresses with a scheme, and those without one that mail programs make links of. */
@@ -65,7 +69,7 @@ const blanks = " \t\n\f\r"
 class Markup {
   readonly text: string
   at = 0
-  /** How many characters were looked at. */
+  /** The number of characters looked at. */
   steps = 0
 
   constructor(text: string) {
@@ -159,7 +163,7 @@ const skipComment = (markup: Markup): void => {
   }
   for (;;) {
     if (markup.past("--") === undefined) return
-    // Of three dashes the last two may be the end.
+    // The last two of three dashes may be the end.
     markup.skip("-")
     if (markup.startsWith("!>")) markup.at++
     if (markup.next === ">") {
@@ -210,7 +214,7 @@ const scanTag = (found: FoundLinks, markup: Markup, reading: Reading): void => {
   if (unread.has(name)) skipContent(markup, name)
 }
 
-/** Adds the links of a markup, those that stand in its text included. */
+/** Adds the links of a markup, including those in its text. */
 export const scanHtml = (found: FoundLinks, html: string): void => {
   const markup = new Markup(html)
   const reading: Reading = { isInLink: false }

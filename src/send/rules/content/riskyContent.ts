@@ -1,6 +1,7 @@
 /**
- * The risky signals of an email's content (docs/platform.md, 9.4): a link to another domain than the sender's, a link of a URL shortener, a subject in the manner
- * of an account verification. Each counts once for an email, and none of them stops it. The work grows with the length of the email alone. Pure.
+ * Finds the risky signals of an email's content (docs/platform.md, 9.4): a link to another domain than the sender's, a
+ * link of a URL shortener, a subject in the manner of an account verification. Each counts once for an email, and none
+ * of them stops it. The work grows only with the length of the email. Pure.
  */
 import type { RiskySignal } from "../admission.ts"
 import { belongingTo } from "./linkHosts.ts"
@@ -9,7 +10,7 @@ import { isShortener } from "./shorteners.ts"
 import { shownText } from "./shownText.ts"
 import { isVerificationSubject } from "./verificationSubject.ts"
 
-/** What is looked at of an email. See {@link riskySignalsOf}. */
+/** The parts of an email that are looked at. See {@link riskySignalsOf}. */
 export interface EmailContent {
   /** The domain that it is sent from, also where the sender is a single address. */
   readonly senderDomain: string
@@ -40,7 +41,8 @@ export const examineContent = ({
 }
 
 /**
- * The risky signals of an email, at most one of each kind, in the order of `riskySignals`. A shortened link is a foreign one, too.
+ * The risky signals of an email, at most one of each kind, in the order of `riskySignals`. A shortened link is a
+ * foreign one, too.
  *
  * @example
  * ```ts

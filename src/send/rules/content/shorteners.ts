@@ -1,4 +1,4 @@
-/** Services that hide an address behind a short one (docs/platform.md, 9.4). Pure. */
+/** Lists services that hide an address behind a short one (docs/platform.md, 9.4). Pure. */
 
 /** Their domains, in alphabetical order. Those of one company for its own pages alone are not among them. */
 export const shorteners: ReadonlySet<string> = new Set([

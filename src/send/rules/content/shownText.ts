@@ -1,6 +1,7 @@
 /**
- * A line of a header as mail programs show it: encoded words (RFC 2047, RFC 2231) are decoded, also where they break the rules in ways that programs forgive, and what is written from right to left
- * is turned round. Text is judged as its reader sees it. The work grows with the length alone. Pure.
+ * Decodes a line of a header as mail programs show it: encoded words (RFC 2047, RFC 2231), also where they break the
+ * rules in ways that programs forgive, and text written from right to left. So text is judged as its reader sees it.
+ * The work grows only with the length. Pure.
  */
 
 const encodedWord = /=\?([^?\s*]{1,40})(?:\*[^?\s]{0,40})?\?([bq])\?([^?]{0,2000})\?=/gi
@@ -24,7 +25,10 @@ const decoded = (charset: string, bytes: Buffer): string => {
   }
 }
 
-/** The text with its encoded words decoded. Blanks between two of them are not shown, and a character may begin in one and end in the next. */
+/**
+ * The text with its encoded words decoded. Blanks between two of them are not shown, and a character may begin in one
+ * and end in the next.
+ */
 const withoutEncodedWords = (text: string): string => {
   let shown = ""
   let at = 0

@@ -1,6 +1,7 @@
 /**
- * Subjects in the manner of an account verification: an account to be verified, a password that ends, a sign-in that was unusual (docs/platform.md, 9.4). It
- * looks for words that follow one another closely, in the languages that are written with Latin letters and in which such mail is frequent. Pure.
+ * Recognizes subjects in the manner of an account verification: an account to be verified, a password that ends, an
+ * unusual sign-in (docs/platform.md, 9.4). It looks for words that follow one another closely, in the languages with
+ * Latin letters in which such mail is frequent. Pure.
  */
 
 /** Longest beginning of a subject that is looked at, in UTF-16 units; a subject has at most 500 characters. */
@@ -17,7 +18,10 @@ const lookalikes: Readonly<Record<string, string>> = Object.fromEntries([
 /** Words that look like nothing else. */
 const isPlain = /^(?:\d+|[a-z]+)$/
 
-/** The words of a subject: lower-cased, without accents and invisible characters, with Latin letters for what looks like them. */
+/**
+ * The words of a subject: lower-cased, without accents and invisible characters, with Latin letters for what looks like
+ * them.
+ */
 const wordsOf = (subject: string): ReadonlyArray<string> => {
   const plain = subject
     .slice(0, maximumSubject)
@@ -72,7 +76,7 @@ const ending = words(
 )
 const your = words("your ihr ihre ihren dein deine deinen votre vos su tu sua seu tua je uw")
 
-/** Words one after the other, each within so many words of the one before. */
+/** Words one after the other, each close behind the one before. */
 type Phrase = ReadonlyArray<{ readonly within: number; readonly of: ReadonlySet<string> }>
 
 const phrase = (...parts: ReadonlyArray<ReadonlySet<string> | string | number>): Phrase => {
@@ -122,7 +126,7 @@ const follows = (given: ReadonlyArray<string>, at: number, rest: Phrase): boolea
 const withoutOffers = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.filter((word, at) => !(word === "limited" && /^(time|edition|offer|seats|stock)$/.test(given[at + 1] ?? "")))
 
-/** What may follow a word, by the words that a phrase begins with. */
+/** The possible continuations, by the words that a phrase begins with. */
 const followers = new Map<string, Array<Phrase>>()
 for (const [first, ...rest] of phrases)
   for (const word of first?.of ?? []) followers.set(word, [...(followers.get(word) ?? []), rest])

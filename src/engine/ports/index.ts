@@ -1,0 +1,29 @@
+/** Exports the types behind the ports, for stores of your own (`Ports` of `sluice`). */
+export type {
+  ActorRow,
+  CheckpointConflict,
+  CheckpointRecord,
+  CheckpointsUnavailable,
+  CheckpointWrite,
+  Deployment,
+  ExpiryRow,
+  KeysRequest,
+  LogPosition,
+  RemovedRows,
+  TimerRow
+} from "./Checkpoints.ts"
+export type { Cursor, CursorMove, CursorMoved, CursorsUnavailable, ParkedOrganization } from "./Cursors.ts"
+export type {
+  JournalGap,
+  JournalRefused,
+  JournalUnavailable,
+  Log,
+  LogFound,
+  LogState,
+  PublishAnswer,
+  PublishRequest,
+  Sequence,
+  StoredFrame
+} from "./Journal.ts"
+export type { PlacementRefused, PlacementUnavailable } from "./Placement.ts"
+export type { Signal, Signals, SignalsUnavailable } from "./Signals.ts"
