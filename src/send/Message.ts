@@ -33,7 +33,10 @@ export const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
-/** A header by which a sender asks for an unsubscription with one click (docs/platform.md, 9.15), in lower case. It is not in the mail. */
+/**
+ * A header by which a sender asks for an unsubscription with one click (docs/platform.md, 9.15), in lower case. It is
+ * not in the mail.
+ */
 export const unsubscribeHeader = "x-sluice-unsubscribe"
 
 /** Whether each recipient gets a link of its own to unsubscribe. */

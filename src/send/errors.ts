@@ -15,21 +15,23 @@ export class MemoryFull extends Schema.TaggedError<MemoryFull>()("MemoryFull", {
   }
 }
 
-/** The engine gave no answer. Retryable, unless the message says what is wrong with the request. See {@link Admission}. */
+/**
+ * The engine gave no answer. Retryable, unless the message says what is wrong with the request. See {@link Admission}.
+ */
 export class DecisionUnavailable extends Schema.TaggedError<DecisionUnavailable>()("DecisionUnavailable", {
-  /** What was tried and why there was no answer, for an operator. */
+  /** The attempt and the reason why there was no answer, for an operator. */
   message: Schema.String,
   /** Whether it may have been decided all the same; then a repeat may count twice. */
   mayBeDecided: Schema.Boolean
 }) {}
 
-/** Why any call of these services may have no answer. See {@link Admission}. */
+/** The errors of every call of these services that has no answer. See {@link Admission}. */
 export type Unanswered = InvalidArgument | MemoryFull | DecisionUnavailable
 
 /** A request that admission rejects (docs/platform.md, 9.7). See {@link Admission}. */
 export class SendRejected extends Schema.TaggedError<SendRejected>()("SendRejected", {
   status: Schema.Literals([403, 429]),
-  /** What an answer has under `error`: code, message and the code's own fields. */
+  /** The answer's `error`: code, message and the code's own fields. */
   error: Schema.Struct({
     code: Schema.Literals([
       "sender_not_verified",

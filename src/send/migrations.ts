@@ -1,10 +1,13 @@
-/** Tables of the send product. */
+/** Makes the tables of sending. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createDayPartitioned } from "../postgres/dayPartitions.ts"
 import { accountFactsTable } from "./account/operator/accountFacts.ts"
 
-/** Facts of accounts that operators are shown (docs/platform.md, 9.9). Those of one account are in the order of (decided_at, sequence, idx). */
+/**
+ * Facts of accounts that operators are shown (docs/platform.md, 9.9). Those of one account are in the order of
+ * (decided_at, sequence, idx).
+ */
 export const createAccountFacts = createDayPartitioned(accountFactsTable, {
   column: "decided_at",
   columns: `
@@ -20,8 +23,9 @@ export const createAccountFacts = createDayPartitioned(accountFactsTable, {
 })
 
 /**
- * Domains and addresses that are to become senders, and suppressed addresses (docs/platform.md, 9.13 to 9.15). Whether a sender is verified is decided in the log; these rows
- * hold what was never in it: keys, tokens, and what name servers said. Times are Unix milliseconds.
+ * Makes the tables of domains and addresses that are to become senders, and of suppressed addresses (docs/platform.md,
+ * 9.13 to 9.15). Whether a sender is verified is decided in the log; these rows hold what was never in it: keys,
+ * tokens, and what name servers said. Times are Unix milliseconds.
  */
 export const createSenderTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -73,7 +77,7 @@ export const createSenderTables = Effect.gen(function* () {
     )`
   yield* sql`create index send_senders_in_order on send_senders (organization_id, mode, created_at, id)`
   yield* sql`create unique index send_senders_by_token on send_senders (token_digest) where token_digest is not null`
-  // When an address was mailed last, by its digest; whoever asked.
+  // The time of an address's last mail, by its digest, whichever account asked.
   yield* sql`create table send_sender_mails (digest text collate "C" primary key, mailed_at int8 not null)`
   yield* sql`create index send_sender_mails_old on send_sender_mails (mailed_at)`
   yield* sql`

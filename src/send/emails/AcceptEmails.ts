@@ -29,7 +29,7 @@ import type { SentEmail } from "./forms.ts"
 import type { Checks, ReadEmail } from "./readMessage.ts"
 import { onceOf } from "./repeats.ts"
 
-/** Whose emails they are. */
+/** The owner of the emails. */
 export interface EmailOwner {
   readonly organizationId: string
   readonly mode: Mode
@@ -49,13 +49,13 @@ export interface Sent {
   readonly isReplay: boolean
 }
 
-/** What a request to send may fail with. A `SendRejection` is the rules' own answer. */
+/** The failures of a request to send. A `SendRejection` is the rules' own answer. */
 export type AcceptFault = SendRejection | OnceError | ContentsUnavailable | OrganizationNotFound | SqlError.SqlError
 
 export class AcceptEmails extends Context.Service<
   AcceptEmails,
   {
-    /** What a request of a key of the mode is checked against. */
+    /** The bounds for a request of a key of the mode. */
     readonly checks: (mode: Mode) => Effect.Effect<Checks>
     /** The whole request or nothing; one answer for each email, in order. */
     readonly send: (
@@ -66,9 +66,9 @@ export class AcceptEmails extends Context.Service<
   }
 >()("sluice/send/Sending") {
   static readonly layer = (options: {
-    /** Where an account finds a larger plan. */
+    /** The address at which an account finds a larger plan. */
     readonly upgradeUrl: string
-    /** Why attachments are not fetched from an address; undefined where they are. */
+    /** The reason why attachments are not fetched from an address; undefined if they are. */
     readonly pathProblem: (path: string) => string | undefined
   }): Layer.Layer<AcceptEmails, never, Engine | MessageContents | Organizations> =>
     Layer.effect(
@@ -96,8 +96,9 @@ interface Means {
 const rememberedAccounts = 100_000
 
 /**
- * Makes sure that an account's probation has begun, with its organization's risk: any other first command would begin it with the standard one. An organization
- * from a version without an engine has a plan in its row alone, which the account is told.
+ * Makes sure that an account's probation has begun, with its organization's risk: any other first command would begin
+ * it with the standard one. An organization from a version without an engine has a plan in its row alone, which the
+ * account is told.
  */
 const makeBegin = ({ engine, organizations }: Means) => {
   const begun = new BoundedMap<string, true>(rememberedAccounts)
@@ -108,14 +109,14 @@ const makeBegin = ({ engine, organizations }: Means) => {
     const tell = (command: SendAccountCommand) =>
       Effect.catch(engine.ask(SendAccount, { organization, key: mode }, command), unlessRejected)
     yield* tell({ _tag: "Begin", risk })
-    // Sets nothing, and answers what is set.
+    // Changes nothing, and returns the limits that are set.
     const { sendPlan } = yield* engine.ask(OrganizationActor, { organization }, { _tag: "SetPlans" })
     if (sendPlan === null) yield* tell({ _tag: "SetPlan", plan })
     begun.set(name, true)
   })
 }
 
-/** A rejection that the rule has for nobody who asks like this is a fault of this program. */
+/** The rule rejects no such request, so a rejection is a fault of this program. */
 const unlessRejected = (error: SendAccountRejection | OnceError): Effect.Effect<never, OnceError> =>
   isAccountRejection(error) ? Effect.die(error) : Effect.fail(error)
 

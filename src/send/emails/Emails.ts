@@ -27,7 +27,7 @@ import { emailsTable } from "./table.ts"
 /** Nobody's email in this mode, or one that is not kept any more. */
 export class EmailNotFound extends Data.TaggedError("EmailNotFound")<{ readonly id: string }> {}
 
-/** The email is past what was asked for. */
+/** The email is past the state that the request needs. */
 export class EmailNotWaiting extends Data.TaggedError("EmailNotWaiting")<{
   readonly id: string
   readonly state: ShownState
@@ -44,7 +44,7 @@ export interface EmailView {
   readonly history: ReadonlyArray<HistoryEntry>
   /** Null where it is not kept any more. */
   readonly message: Message | null
-  /** Null where it is not held, or where nobody can say. */
+  /** Null if it is not held, or if that is unknown. */
   readonly held: EmailHold | null
 }
 
@@ -58,7 +58,7 @@ export interface EmailPage {
   readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
 }
 
-/** Where a page lies: behind a cursor or an email, or before one. */
+/** The place of a page: behind a cursor or an email, or before one. */
 export interface EmailPageOptions {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -69,7 +69,8 @@ export interface EmailPageOptions {
 }
 
 /**
- * How many emails one page of a filtered list looks through, so that a rare state of a busy account cannot keep the database busy.
+ * The number of emails that one page of a filtered list looks through, so that a rare state of a busy account cannot
+ * keep the database busy.
  */
 export const maximumScannedEmails = 10_000
 
@@ -156,8 +157,8 @@ const actorOf = ({ engine }: Means, { mode, organizationId }: EmailOwner, id: st
   )
 
 /**
- * How a command finds an owner's email: as its actor has it, or, where another process has that, by its row. The row does not say where the email is: the first `Cancel` is
- * told (`Moved`).
+ * Finds an owner's email for a command: by its actor, or, if another process has that, by its row. The row does not say
+ * where the email is; the first `Cancel` learns it (`Moved`).
  */
 const findFor = (means: Means, owner: EmailOwner, id: string) =>
   Effect.catch(actorOf(means, owner, id), (error) =>
@@ -177,7 +178,7 @@ const makeGet = (means: Means): Emails["Service"]["get"] =>
     })
     if (Result.isFailure(actor) && row === undefined) return yield* Effect.fail(actor.failure)
     const before = row === undefined ? [] : historyOf(row.history)
-    // Where the engine cannot say, what the row has is good: it is a moment old at most.
+    // If the engine does not answer, the row is good enough: it is a moment old at most.
     const ofRow = row && { ...row, changedAt: before.at(-1)?.at ?? row.acceptedAt }
     const email = Result.getOrElse(actor, () => ofRow)
     if (email === undefined) return yield* new EmailNotFound({ id })
@@ -206,7 +207,7 @@ const makeGet = (means: Means): Emails["Service"]["get"] =>
     }
   })
 
-/** Where a page begins and whether it goes towards newer emails. */
+/** The beginning of a page, and whether it goes towards newer emails. */
 const placeOf = Effect.fnUntraced(function* (
   { cursors, sql }: Means,
   list: string,
@@ -277,7 +278,7 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
     }
   })
 
-/** What the email's rule answers where it is not rejected, and faults of the engine. */
+/** The answer of the email's rule if it does not reject, and faults of the engine. */
 const refused =
   (id: string) =>
   (
@@ -297,7 +298,7 @@ const refused =
     }
   }
 
-/** Where a cancel believes the email to be. */
+/** The place at which a cancel expects the email. */
 type Where = Omit<Extract<EmailCommand, { readonly _tag: "Cancel" }>, "_tag">
 
 const whereOf = ({ mode, place, sender }: Where): Where => ({ mode, place, sender })

@@ -1,6 +1,7 @@
 /**
- * Addresses as a request gives them (docs/platform.md, 9.10): `a@b` or `Name <a@b>`, checked and written in one way, with the domain in punycode. What is
- * written plainly is read here; anything else is left to a parser of RFC 5322, which takes a hundred times as long. Pure.
+ * Reads addresses as a request gives them (docs/platform.md, 9.10): `a@b` or `Name <a@b>`, checked and written in one
+ * way, with the domain in punycode. Plain ones are read here; a parser of RFC 5322, which takes a hundred times as
+ * long, reads all others. Pure.
  */
 import { domainToASCII } from "node:url"
 import emailAddresses from "email-addresses"
@@ -34,18 +35,21 @@ const bare = new RegExp(`^(${local})@([^\\s@<>]+)$`)
 const named = new RegExp(`^(${word}(?: +${furtherWord})*) *<(${local})@([^\\s@<>]+)>$`, "u")
 
 /**
- * What no address has: controls and line ends, which would end its header, halves of characters, and marks that turn the direction of writing and so show
- * another address.
+ * Characters that no address has: controls and line ends, which would end its header, halves of characters, and marks
+ * that turn the direction of writing and so show another address.
  */
 const unwritable = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e\u2066-\u2069]/u
 
 /** Labels of letters, digits and hyphens, 63 at most each; the last one is no number. */
 const hostname = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** A domain as mail needs it, in punycode; undefined for what is none: an address in brackets, a single label, a public suffix. */
+/**
+ * A domain as mail needs it, in punycode; undefined if it is none: an address in brackets, a single label, a public
+ * suffix.
+ */
 const domainOf = (given: string): string | undefined => {
   const domain = /^[A-Za-z0-9.-]+$/.test(given) ? given.toLowerCase() : domainToASCII(given)
-  // The same function refuses a punycode that stands for nothing.
+  // The same function refuses a punycode without a meaning.
   if (domain.includes("xn--") && domainToASCII(domain) === "") return undefined
   if (!hostname.test(domain)) return undefined
   return parse(domain, { validateHostname: false, detectIp: false }).domain === null ? undefined : domain
@@ -64,7 +68,7 @@ const plainParts = (text: string): Parts | undefined => {
   return both === null ? undefined : { name: both[1]!, local: both[2]!, domain: both[3]! }
 }
 
-/** What only a parser can say. It takes milliseconds for some texts, so it is asked about one that would be refused otherwise. */
+/** Asks a parser. It takes milliseconds for some texts, so it sees only those that would be refused otherwise. */
 const parsedParts = (text: string): Parts | undefined => {
   // A name in quotes may have brackets, and is read before. Others are comments, which are costly when they are nested.
   if (/[()]/.test(text)) return undefined
@@ -77,7 +81,7 @@ const parsedParts = (text: string): Parts | undefined => {
   return { name, local: one.local, domain: one.domain }
 }
 
-/** Reads an address; undefined for what is none. */
+/** Reads an address; undefined if it is none. */
 export const readAddress = (given: string): Address | undefined => {
   const text = given.trim()
   if (text.length > maximumLength || unwritable.test(text)) return undefined

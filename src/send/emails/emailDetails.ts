@@ -16,7 +16,7 @@ import { heldUntil } from "../rules/hold.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
 import type { holdReasons } from "./forms.ts"
 
-/** What an answer says. */
+/** The content of an answer. */
 export interface HandoffAnswerShown {
   /** Status code, such as 5.1.1. */
   readonly code: string | null
@@ -33,10 +33,10 @@ export interface HistoryEntry extends Partial<HandoffAnswerShown> {
   readonly recipient?: string
 }
 
-/** A hand-off that goes on. */
+/** A hand-off in progress. */
 export interface EmailHandoff {
   readonly attempts: number
-  /** Unix milliseconds; null while nobody knows. */
+  /** Unix milliseconds; null while it is unknown. */
   readonly nextAttemptAt: number | null
   readonly lastAnswer: string | null
 }
@@ -49,7 +49,10 @@ interface Data extends Partial<HandoffAnswerShown> {
   readonly recipient?: string
 }
 
-/** The history with what the events of the same decisions say. Events are kept for less time than emails may wait, so some may be without. */
+/**
+ * The history with what the events of the same decisions say. Events are kept for less time than emails may wait, so
+ * some may be without.
+ */
 export const withAnswers = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { organizationId }: EmailOwner,
@@ -63,7 +66,8 @@ export const withAnswers = Effect.fnUntraced(function* (
     select type, created_at as at, body from ${sql(eventsTable)}
     where organization_id = ${organizationId} and created_at = any(${moments.slice(-maximumMoments)}::int8[])
       and type = any(${[...eventOfState.values()]}::text[]) and position(${`"messageId":${JSON.stringify(id)}`} in body) > 0`
-  // By its text, because PostgreSQL reads no JSON with U+0000 or half a surrogate pair in it. The event log has written it.
+  // By its text, because PostgreSQL reads no JSON with U+0000 or half a surrogate pair in it. The event log has written
+  // it.
   const events = rows
     .map(({ at, body, type }) => ({ at: Number(at), type, data: (JSON.parse(body) as { readonly data: Data }).data }))
     .filter(({ data }) => data.messageId === id)
@@ -101,9 +105,9 @@ export const handoffOf = (
 
 export interface EmailHold {
   readonly reason: (typeof holdReasons)[number]
-  /** The domain or address whose queue it stands in. */
+  /** The domain or address in whose queue it waits. */
   readonly sender: string
-  /** Unix milliseconds, an upper bound; null where nobody knows. */
+  /** Unix milliseconds, an upper bound; null if it is unknown. */
   readonly until: number | null
 }
 
@@ -122,7 +126,10 @@ interface Waiting {
   readonly place: number
 }
 
-/** Where held emails stand, by their rows, and by their actors where a row is not there yet: it follows a moment later, and a read after one's own write must see it. */
+/**
+ * Finds the places of held emails by their rows, and by their actors if a row is missing still: rows follow a moment
+ * later, and a read after one's own write must see the email.
+ */
 const waitingOf = Effect.fnUntraced(function* (
   { engine, sql }: Means,
   organization: string,
@@ -145,7 +152,7 @@ const waitingOf = Effect.fnUntraced(function* (
   return [...rows, ...others.flat()]
 })
 
-/** Of the emails that are held, those whose sender can say. */
+/** The held emails whose sender answers. */
 export const holdsOf = Effect.fnUntraced(function* (
   means: Means,
   { organizationId }: EmailOwner,

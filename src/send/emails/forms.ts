@@ -1,6 +1,6 @@
 /**
- * The bodies of the endpoints that take and show email (docs/platform.md, 9.10 to 9.12): their fields are those of Resend's API, so that its clients work
- * unchanged. Schemas only; `readMessage.ts` checks what they cannot.
+ * Defines the bodies of the endpoints that take and show email (docs/platform.md, 9.10 to 9.12). Their fields are those
+ * of Resend's API, so that its clients work unchanged. Schemas only; `readMessage.ts` checks the rest.
  */
 import { Schema } from "effect"
 import { maximumEmails } from "../limits.ts"
@@ -43,7 +43,7 @@ export const BatchForm = Schema.Array(EmailForm)
   .check(Schema.isBetweenLength(1, maximumEmails, { message: `Expected 1 to ${maximumEmails} emails` }))
   .annotate({ identifier: "SendEmails" })
 
-/** What was accepted. */
+/** The accepted emails. */
 export const SentEmail = Schema.Struct({
   id: Schema.String.annotate({ description: "em_…" }),
   state: Schema.Literals(firstStates),
@@ -58,7 +58,7 @@ export type SentEmail = typeof SentEmail.Type
 
 export const SentEmails = Schema.Struct({ data: Schema.Array(SentEmail) }).annotate({ identifier: "SentEmails" })
 
-/** Why an email may be held. */
+/** The reasons for which an email is held. */
 export const holdReasons = ["daily_cap", "sending_paused"] as const
 
 const IsoTime = Schema.String.annotate({ description: "ISO 8601" })
@@ -130,7 +130,7 @@ export const EmailList = Schema.Struct({
   pagination: Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
 }).annotate({ identifier: "EmailList" })
 
-/** What a change of an email answers. */
+/** The answer to a change of an email. */
 export const ChangedEmail = Schema.Struct({ object: Schema.Literal("email"), id: Schema.String }).annotate({
   identifier: "ChangedEmail"
 })

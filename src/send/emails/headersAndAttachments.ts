@@ -1,4 +1,4 @@
-/** Headers, tags and attachments of an email as a request gives them, checked (docs/platform.md, 9.10). Pure. */
+/** Checks the headers, tags and attachments of an email in a request (docs/platform.md, 9.10). Pure. */
 import {
   maximumAttachments,
   maximumContentIdLength,

@@ -1,6 +1,6 @@
 /**
- * Keeps the rows of emails, as part of the SQL reactor's batch (docs/platform.md, 9.11). What a batch brings of an email is one statement's row, whatever
- * happened to it. The same records give the same rows. Needs `SqlClient`.
+ * Keeps the rows of emails, as part of the SQL reactor's batch (docs/platform.md, 9.11). All changes of an email in a
+ * batch are one row of a statement. The same records give the same rows. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,7 +13,7 @@ import { emailsTable } from "./table.ts"
 /** A row's history stays below this, however many recipients are reported of. */
 const maximumHistoryLength = 32_768
 
-/** What a fact makes of the email, as rows name it. */
+/** The state after a fact, as rows name it. */
 const stateOf = (fact: EmailFact): string => {
   switch (fact._tag) {
     case "Accepted":
@@ -32,7 +32,7 @@ const stateOf = (fact: EmailFact): string => {
 const lineOf = (fact: EmailFact): string =>
   JSON.stringify("recipient" in fact ? [stateOf(fact), fact.at, fact.recipient] : [stateOf(fact), fact.at])
 
-/** What a recipient's report says goes before what is said of the whole email, and the worse before the better. */
+/** A recipient's report outweighs a report on the whole email, and a worse one a better one. */
 const weights: Readonly<Record<string, number>> = { sending: 0, sent: 1, delivered: 2, bounced: 3, complained: 3 }
 
 /** The state after a fact, which may come behind one that says more (docs/send.md, 3.2). */
@@ -41,7 +41,7 @@ const stateAfter = (before: string, fact: EmailFact): string => {
   return (weights[before] ?? 0) > (weights[state] ?? Number.POSITIVE_INFINITY) ? before : state
 }
 
-/** What a batch brings of one email. */
+/** The changes of one email in a batch. */
 interface Change {
   readonly organization_id: string
   readonly id: string

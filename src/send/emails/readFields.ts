@@ -1,10 +1,10 @@
-/** Reads texts of a request that end up in headers, and reports their faults. Pure. */
+/** Reads texts of a request that become parts of headers, and reports their faults. Pure. */
 import { quote } from "../../http/parameters.ts"
 
 /** A fault of a request. The message is for the caller. */
 export class Fault extends Error {}
 
-/** The fault of a field, with what was given. */
+/** The fault of a field, with the given value. */
 export const fault = (field: string, given: string, expected: string): Fault =>
   new Fault(`Invalid field '${field}': ${quote(given)}. ${expected}.`)
 
@@ -17,7 +17,7 @@ export const isLine = (text: string): boolean => !noLine.test(text)
 const pattern =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** Unix milliseconds of a time; undefined for what is none, such as a day that its month lacks. */
+/** Unix milliseconds of a time; undefined if it is none, such as a day that its month lacks. */
 export const timeOf = (text: string): number | undefined => {
   const [, year, month, day] = pattern.exec(text) ?? []
   if (year === undefined) return undefined

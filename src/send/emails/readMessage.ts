@@ -13,12 +13,12 @@ import type { EmailForm } from "./forms.ts"
 import { attachmentsOf, headersOf, tagsOf } from "./headersAndAttachments.ts"
 import { Fault, fault, isLine, timeOf } from "./readFields.ts"
 
-/** What a request is checked against. */
+/** The bounds that a request is checked against. */
 export interface Checks {
   readonly mode: "live" | "test"
   /** Unix milliseconds. */
   readonly now: number
-  /** Why nothing is fetched from an address; undefined where it is. */
+  /** The reason why nothing is fetched from an address; undefined if it is. */
   readonly pathProblem: (path: string) => string | undefined
 }
 
@@ -49,7 +49,7 @@ const addressesOf = (field: string, given: string | ReadonlyArray<string> | null
 
 const subjectOf = (subject: string): string => {
   if (!isLine(subject)) throw fault("subject", subject, "Expected one line of text, without controls")
-  // A text of so many units has no more code points.
+  // A text has at most as many code points as units.
   if (subject.length > maximumSubjectLength && [...subject].length > maximumSubjectLength)
     throw fault("subject", subject, `Expected at most ${maximumSubjectLength} characters`)
   return subject
@@ -125,11 +125,11 @@ const attempt = <A>(readIt: () => A): Result.Result<A, string> => {
   }
 }
 
-/** Reads an email; fails with what the caller is told. */
+/** Reads an email; fails with the sentence for the caller. */
 export const readEmail = (form: EmailForm, checks: Checks): Result.Result<ReadEmail, string> =>
   attempt(() => read(form, checks))
 
-/** Reads a time of `scheduled_at`, in Unix milliseconds; fails with what the caller is told. */
+/** Reads a time of `scheduled_at`, in Unix milliseconds; fails with the sentence for the caller. */
 export const readTime = (given: string, now: number): Result.Result<number, string> =>
   attempt(() => scheduleOf(given, now))
 

@@ -1,6 +1,7 @@
 /**
- * Requests with an `Idempotency-Key` that take more than one decision (docs/platform.md, 3.2). They change nothing when they are made twice, so the key is remembered behind them: a
- * repeat is known by it and is not made again, and one that was cut off is made once more. The keys are those of sending. Needs an engine.
+ * Recognizes repeats of requests with an `Idempotency-Key` that take more than one decision (docs/platform.md, 3.2).
+ * Such a request changes nothing when it is made twice, so its key is remembered after it: a repeat is recognized and
+ * not made again, and a request that was cut off is made once more. The keys are those of sending. Needs an engine.
  */
 import { Effect } from "effect"
 import type { Engine } from "../../engine/Engine.ts"
@@ -25,7 +26,7 @@ export const makeRepeats = (engine: Engine["Service"]) => {
   return {
     /** Whether the request was made before. */
     isRepeat: (account: Account, request: IdempotentRequest) =>
-      // A request without emails is rejected, and what is rejected is not remembered.
+      // A request without emails is rejected, and rejections are not remembered.
       engine
         .askOnce(
           SendAccount,

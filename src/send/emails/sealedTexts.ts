@@ -3,13 +3,13 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { unnest } from "../../postgres/unnest.ts"
 
-/** Where sealed texts stand: the table has the id of each one's key in `key_id`. */
+/** The columns of sealed texts; the table has the id of each one's key in `key_id`. */
 export interface SealedColumn {
   readonly table: string
   /** The column that tells rows apart. */
   readonly id: string
   readonly text: string
-  /** What the text of a row belongs to. */
+  /** The object that the text of a row belongs to. */
   readonly about: (id: string) => string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The table of emails (docs/platform.md, 9.11). A row is a projection of its email's facts and lives as long as the actor: it is made when the email is
- * accepted and removed when it is forgotten, 30 days after its final state.
+ * Names the table of emails (docs/platform.md, 9.11). A row is a projection of its email's facts and lives as long as
+ * the actor: from the email's acceptance until it is forgotten, 30 days after its final state.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,8 +8,9 @@ import { SqlClient } from "effect/sql"
 export const emailsTable = "send_emails"
 
 /**
- * `history` has a line of JSON for each thing that happened, `[state, at]` or `[state, at, recipient]`; `sequence` is the frame of the last of them. Times are Unix
- * milliseconds. Each page has room for later versions of its rows, which change no index.
+ * `history` has a line of JSON for each thing that happened, `[state, at]` or `[state, at, recipient]`; `sequence` is
+ * the frame of the last of them. Times are Unix milliseconds. Each page has room for later versions of its rows, which
+ * change no index.
  */
 export const createEmailsTable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

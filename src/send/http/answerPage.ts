@@ -1,6 +1,6 @@
 /**
- * Pages of send's lists, newest first: by `cursor` like every list of the platform, and by `after` and `before`, ids of items, as Resend's API has them
- * (docs/platform.md, 3.4). Needs `PageCursors`.
+ * Answers pages of send's lists, newest first: by `cursor` like every list of the platform, and by `after` and
+ * `before`, ids of items, as Resend's API has them (docs/platform.md, 3.4). Needs `PageCursors`.
  */
 import { Effect, Option, Schema } from "effect"
 import { defaultCursorPageSize, PageCursors } from "../../http/PageCursors.ts"
@@ -52,7 +52,9 @@ export interface PagedList<Item, E> {
   readonly at: (item: Item) => { readonly at: number; readonly id: string }
 }
 
-/** Answers one page. `list` names the list in cursors, its owner included, so that a cursor is good for this list alone. */
+/**
+ * Answers one page. `list` names the list in cursors, its owner included, so that a cursor is good for this list alone.
+ */
 export const answerPage = Effect.fnUntraced(function* <Item, E>(
   list: string,
   { after, before, cursor, limit = defaultCursorPageSize }: PageQuery,

@@ -1,6 +1,6 @@
 /**
- * The page behind a mailed link (docs/platform.md, 9.14). Mail programs and scanners open links on their own, so opening it only shows a button: the address is verified by the POST
- * of that button. Needs `Senders` and `HttpRouter`.
+ * Serves the page behind a mailed link (docs/platform.md, 9.14). Mail programs and scanners open links on their own, so
+ * a GET only shows a button, and the POST of that button verifies the address. Needs `Senders` and `HttpRouter`.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"

@@ -1,4 +1,4 @@
-/** Whose account a request concerns. */
+/** Finds the account that a request concerns. */
 import { Effect } from "effect"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import type { Account } from "../senders/domains/model.ts"

@@ -1,6 +1,6 @@
 /**
- * Domains of senders as an HttpApi group (docs/platform.md, 9.13). Paths and fields are those of Resend's API, beside ours in camel case. Definitions only: `domains.ts`
- * implements them and the typed client shares them.
+ * Describes domains of senders as an HttpApi group (docs/platform.md, 9.13). Paths and fields are those of Resend's
+ * API, beside ours in camel case. Definitions only: `domainsHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -67,7 +67,7 @@ const NextTier = Schema.Struct({
   complaintRateBelow: Schema.Number
 }).annotate({ identifier: "SendNextTier" })
 
-/** Where a sender stands. */
+/** The progress of a sender. */
 export const standing = {
   tier: Schema.Literals(tiers),
   dailyCap: Schema.Int,

@@ -1,4 +1,4 @@
-/** Handlers of domains. Needs `Domains` and `PageCursors`; the access middleware gives the account. */
+/** Handles the endpoints of domains. Needs `Domains` and `PageCursors`; the access middleware gives the account. */
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

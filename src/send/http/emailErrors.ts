@@ -1,6 +1,6 @@
 /**
- * Turns faults of emails' services into answers (docs/platform.md, 9.10 to 9.12). A fault of the request or of the email's state gets its status, an unreachable system a 503,
- * and anything else is a defect.
+ * Turns faults of emails' services into answers (docs/platform.md, 9.10 to 9.12). A fault of the request or of the
+ * email's state gets its status, an unreachable system a 503, and anything else is a defect.
  */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -22,7 +22,7 @@ import {
   sqlFailed
 } from "./sendErrors.ts"
 
-/** How long a request may take before the answer says that its outcome is not known. */
+/** The time after which a request is answered that its outcome is not known. */
 const requestTimeoutMillis = 10_000
 
 const unavailable = (message: string, afterMillis: number = retryAfterMillis): Effect.Effect<never, SendUnavailable> =>

@@ -1,6 +1,7 @@
 /**
- * The part of the API that takes and shows email, as an HttpApi group (docs/platform.md, 9.10 to 9.12): paths and errors; the bodies are in `forms.ts`. Paths and fields
- * are those of Resend's API. Definitions only: `emailsHttp.ts` implements them and the typed client shares them.
+ * Describes the endpoints that take and show email as an HttpApi group (docs/platform.md, 9.10 to 9.12): paths and
+ * errors; the bodies are in `forms.ts`. Paths and fields are those of Resend's API. Definitions only: `emailsHttp.ts`
+ * implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -25,8 +26,8 @@ import { shownStates } from "../rules/emailStates.ts"
 import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejectionErrors.ts"
 
 /**
- * Access to the endpoints that take email: a key with the service `send`. Its requests count against the key's own rate (docs/platform.md, 9.10), and not
- * against the organization's.
+ * Access to the endpoints that take email: a key with the service `send`. Its requests count against the key's own rate
+ * (docs/platform.md, 9.10), and not against the organization's.
  */
 export class SendEmailsAccess extends HttpApiMiddleware.Service<SendEmailsAccess, { provides: CurrentPrincipal }>()(
   "sluice/send/SendEmailsAccess",

@@ -1,5 +1,6 @@
 /**
- * Handlers of the endpoints that take and show email. Needs `AcceptEmails` and `Emails`; the access middlewares give the key's organization and mode.
+ * Handles the endpoints that take and show email. Needs `AcceptEmails` and `Emails`; the access middlewares give the
+ * key's organization and mode.
  */
 import { hash } from "node:crypto"
 import { Clock, Effect, Result } from "effect"
@@ -57,7 +58,7 @@ const makeSend = ({ calls, metrics, sending }: Services) =>
     )
     if (!sent.isReplay) {
       metrics.accepted(mode, sent.emails.length)
-      // Of such a request the account has no fact, from which others are counted.
+      // The account has no fact of such a request; other requests are counted from facts.
       if (sent.emails.every(({ state }) => state === "suppressed")) calls.count(organizationId, "send")
     }
     return sent
@@ -148,7 +149,7 @@ export const layerEmails = HttpApiBuilder.group(
           })),
           Effect.catch(emailFault),
           inTime,
-          // Of a list it is the email where the page is to begin.
+          // In a list it is the email at which the page begins.
           Effect.catchTag("NestedNotFound", ({ error }) => Effect.fail(SendInvalidRequest.of(error.message))),
           Effect.catchTag("NestedConflict", Effect.die)
         )

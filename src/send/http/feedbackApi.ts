@@ -1,5 +1,6 @@
 /**
- * What other mail systems report, as an HttpApi group (docs/platform.md, 9.17). Definitions only: `feedback.ts` implements them and the typed client shares them.
+ * Describes the reports of other mail systems as an HttpApi group (docs/platform.md, 9.17). Definitions only:
+ * `feedbackHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -48,7 +49,7 @@ const report = HttpApiEndpoint.post("report", "/v1/send/feedback", {
   })
 )
 
-/** What other mail systems report. */
+/** The report of another mail system. */
 export class SendFeedbackApi extends HttpApiGroup.make("sendFeedback")
   .add(report)
   .middleware(SendSiteAccess)

@@ -1,4 +1,7 @@
-/** Handlers of what other mail systems report, and the access to them. Needs `SiteFeedback` and `SiteCredentials`; the access gives the organization. */
+/**
+ * Handles the reports of other mail systems, and grants access to them. Needs `SiteFeedback` and `SiteCredentials`; the
+ * access gives the organization.
+ */
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

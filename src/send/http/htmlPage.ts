@@ -1,4 +1,4 @@
-/** Pages behind mailed links: for people, and telling nobody of their address. */
+/** Makes the pages behind mailed links. They are for people, and send their address to no other site. */
 import { HttpServerResponse } from "effect/http"
 
 /** Text within HTML. */

@@ -1,6 +1,6 @@
 /**
- * Errors of the send endpoints, `{error: {code, message, …}}` (docs/platform.md, 1.5), and how the engine's and the database's failures become them. The edge adds
- * `name`, `message` and `statusCode` for clients that read those.
+ * Defines the errors of the send endpoints, `{error: {code, message, …}}` (docs/platform.md, 1.5), and maps failures of
+ * the engine and of the database to them. The edge adds `name`, `message` and `statusCode` for clients that read those.
  */
 import { Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
@@ -30,7 +30,7 @@ export class VerificationTooSoonError extends nestedError<VerificationTooSoonErr
   "verification_too_soon"
 ) {}
 
-/** How long a request may take before the answer says that its outcome is not known. */
+/** The time after which a request is answered that its outcome is not known. */
 const requestTimeoutMillis = 10_000
 
 /** 503 with a `Retry-After`. */
@@ -53,7 +53,7 @@ export const sqlFailed = (error: SqlError.SqlError): Effect.Effect<never, Nested
     unavailableFor(retryAfterMillis, "The database cannot be reached right now; the request is safe to repeat")
   )
 
-/** What may be away under any of send's services. */
+/** The errors of systems that any of send's services may miss. */
 export type Down = SqlError.SqlError | AskError | EngineNotStarted | OrganizationNotFound
 
 const isAskError = Schema.is(AskError)
@@ -78,14 +78,14 @@ const downFailed = (error: Down): Effect.Effect<never, NestedUnavailable> => {
   }
 }
 
-/** Answers what is away, and a timeout, with 503; what else fails is the caller's to answer. */
+/** Answers an unreachable system and a timeout with 503; other errors are left to the caller. */
 export const available = <A, E extends { readonly _tag: string }, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, Exclude<E, Down> | NestedUnavailable, R> =>
   Effect.catch(
     effect,
     (error): Effect.Effect<never, Exclude<E, Down> | NestedUnavailable> =>
-      // What is not down is among the others.
+      // The other errors are among those left to the caller.
       isDown(error) ? downFailed(error) : Effect.fail(error as Exclude<E, Down>)
   ).pipe(
     Effect.timeoutOrElse({

@@ -1,4 +1,7 @@
-/** Single addresses as senders as an HttpApi group (docs/platform.md, 9.14). Definitions only: `sendersHttp.ts` implements them and the typed client shares them. */
+/**
+ * Describes single addresses as senders as an HttpApi group (docs/platform.md, 9.14). Definitions only:
+ * `sendersHttp.ts` implements them and the typed client shares them.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"

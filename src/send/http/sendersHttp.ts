@@ -1,4 +1,7 @@
-/** Handlers of single addresses. Needs `Senders` and `PageCursors`; the access middleware gives the account. */
+/**
+ * Handles the endpoints of single addresses. Needs `Senders` and `PageCursors`; the access middleware gives the
+ * account.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

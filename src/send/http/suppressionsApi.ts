@@ -1,6 +1,6 @@
 /**
- * The suppression list as an HttpApi group (docs/platform.md, 9.15), with the paths and fields of Resend's API. Definitions only: `suppressionsHttp.ts` implements them and the typed
- * client shares them.
+ * Describes the suppression list as an HttpApi group (docs/platform.md, 9.15), with the paths and fields of Resend's
+ * API. Definitions only: `suppressionsHttp.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

@@ -1,4 +1,7 @@
-/** Handlers of the suppression list. Needs `SuppressionList` and `PageCursors`; the access middleware gives the account. */
+/**
+ * Handles the endpoints of the suppression list. Needs `SuppressionList` and `PageCursors`; the access middleware gives
+ * the account.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

@@ -1,4 +1,7 @@
-/** The account of the key that asks as an HttpApi group (docs/platform.md, 9.16). Definitions only: `tenants.ts` implements them and the typed client shares them. */
+/**
+ * Describes the account of the asking key as an HttpApi group (docs/platform.md, 9.16). Definitions only:
+ * `tenantsHttp.ts` implements them and the typed client shares them.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"

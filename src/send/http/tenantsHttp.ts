@@ -1,4 +1,4 @@
-/** Handlers of accounts. Needs `Tenants`; the access middleware gives the key. */
+/** Handles the endpoints of accounts. Needs `Tenants`; the access middleware gives the key. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"

@@ -1,6 +1,7 @@
 /**
- * The page behind `List-Unsubscribe` (docs/platform.md, 9.15). A POST takes the recipient off, with no session, no redirect and no question (RFC 8058); a GET, which programs make on their
- * own, only shows a button. Needs `SuppressionList` and `HttpRouter`.
+ * Serves the page behind `List-Unsubscribe` (docs/platform.md, 9.15). A POST removes the recipient, with no session, no
+ * redirect and no question (RFC 8058). A GET, which programs make on their own, only shows a button. Needs
+ * `SuppressionList` and `HttpRouter`.
  */
 import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"

@@ -1,6 +1,7 @@
 /**
- * Data keys, one for each organization: its contents are encrypted under it, so that forgetting the key erases all of
- * them (docs/handoff.md, 1). Keys are stored sealed under the platform's own. Needs `SqlClient` and `Sealing`.
+ * Manages data keys, one for each organization. Its contents are encrypted under the key, so that forgetting the key
+ * erases all of them (docs/handoff.md, 1). Keys are stored sealed under the platform's own. Needs `SqlClient` and
+ * `Sealing`.
  */
 
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto"
@@ -33,7 +34,7 @@ export class ContentKeys extends Context.Service<
   {
     /** The key of an organization, made where there is none. */
     readonly forWriting: (organization: string) => Effect.Effect<KeyObject, ContentsUnavailable>
-    /** Undefined where there is none: what was encrypted under it is erased. */
+    /** Undefined if there is none: everything encrypted under it is erased. */
     readonly forReading: (organization: string) => Effect.Effect<KeyObject | undefined, ContentsUnavailable>
     /** Erases all contents of an organization. Other processes notice within `contentKeyMillis`. */
     readonly forget: (organization: string) => Effect.Effect<void, ContentsUnavailable>
@@ -92,7 +93,7 @@ const make = Effect.gen(function* () {
       if (found !== undefined) return found
       const about = aboutContentKey(organization)
       const made = sealing.seal(randomBytes(contentKeyBytes).toString("base64"), about)
-      // Of several that make the first key, all get the one that is stored.
+      // If several callers make the first key, all get the one that is stored.
       const [row] = yield* bounded(sql<Row>`
         insert into send_content_keys as k (organization_id, key_id, ciphertext, created_at)
         select ${organization}::text, ${made.keyId}::text, ${made.ciphertext}::text, ${now}::int8

@@ -11,7 +11,7 @@ import { maximumMemoryContents } from "./limits.ts"
  * Contents cannot be kept or found now: a server is away, or its room is used up. Retryable. Nothing was acknowledged.
  */
 export class ContentsUnavailable extends Schema.TaggedError<ContentsUnavailable>()("ContentsUnavailable", {
-  /** What was tried and what stood against it, for an operator. */
+  /** The attempt and the obstacle, for an operator. */
   message: Schema.String
 }) {}
 

@@ -1,6 +1,6 @@
 /**
- * Contents that survive the process (docs/handoff.md, 1): those of concurrent requests share one message of a stream,
- * which is on disk before they are answered. What an email needs for longer than the stream keeps it is copied to
+ * Stores contents durably (docs/handoff.md, 1). Those of concurrent requests share one message of a stream, which is on
+ * disk before the requests are answered. Contents that are needed for longer than the stream keeps them are copied to
  * PostgreSQL. Needs `NatsConnection`, `SqlClient` and `ContentKeys`.
  */
 import { Duration, Effect, Layer, Result } from "effect"

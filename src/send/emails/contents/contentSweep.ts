@@ -10,7 +10,7 @@ import { unnest } from "../../../postgres/unnest.ts"
 import { contentSweepBatch, contentSweepMillis, copiedAfterMillis, keptContentMillis } from "./limits.ts"
 import type { ContentsUnavailable } from "./MessageContents.ts"
 
-/** How soon it is tried again after a failure. */
+/** The pause after a failure. */
 const sweepRetryMillis = 60_000
 
 /** The encrypted contents that the stream has, by their pointers. */

@@ -1,4 +1,4 @@
-/** Bounds of kept contents (docs/handoff.md, 1). */
+/** Lists the bounds of kept contents (docs/handoff.md, 1). */
 
 const hourMillis = 3_600_000
 const dayMillis = 24 * hourMillis
@@ -11,8 +11,8 @@ export const contentStreamBytes = 4 * 1024 * 1024 * 1024
 export const leastContentStreamBytes = 64 * 1024 * 1024
 
 /**
- * How long a content is kept after its email has ended (docs/handoff.md, 1): what shows it, erases it and counts its
- * room goes by that. See {@link Admission}.
+ * The time for which a content is kept after its email has ended (docs/handoff.md, 1). Showing it, erasing it and
+ * counting its room depend on it. See {@link Admission}.
  */
 export const keptContentMillis = 7 * dayMillis
 
@@ -22,14 +22,14 @@ export const copiedAfterMillis = 4 * dayMillis
 /** The age at which the stream drops contents: a day more than any of them is needed, or was not copied. */
 export const contentStreamMillis = copiedAfterMillis + keptContentMillis + dayMillis
 
-/** How often contents are copied and erased. */
+/** The pause between two rounds of copying and erasing. */
 export const contentSweepMillis = hourMillis
 
 /** Contents that one statement copies or erases. */
 export const contentSweepBatch = 100
 
 /**
- * How long each of the stores of contents has for an answer; then the request fails. Both together have less than a
+ * The time that each store of contents has for an answer; then the request fails. Both together have less than a
  * request has (docs/platform.md, 8.4).
  */
 export const contentPublishMillis = 4_000

@@ -1,7 +1,7 @@
 /**
- * Listens for bounces and complaints: an SMTP server that accepts mail only for return paths of ours and for addresses
- * of feedback loops, bounded in size, rate and connections (docs/handoff.md, 6). A mail that could not be counted is
- * answered with a temporary error, so that it comes again. Needs `FeedbackIntake`.
+ * Listens for bounces and complaints: an SMTP server that accepts mail only for our return paths and for addresses of
+ * feedback loops, bounded in size, rate and connections (docs/handoff.md, 6). It answers a mail that could not be
+ * counted with a temporary error, so that it comes again. Needs `FeedbackIntake`.
  */
 import { Clock, Data, Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server"
@@ -34,7 +34,10 @@ export interface BounceListenerOptions {
   readonly domain: string
   /** Without it no TLS is offered. */
   readonly tls?: ListenerTlsFiles | undefined
-  /** Addresses that are registered with feedback loops, in lower case: reports to them name the email by a return path inside. */
+  /**
+   * Addresses that are registered with feedback loops, in lower case: reports to them name the email by a return path
+   * inside.
+   */
   readonly feedbackAddresses?: ReadonlyArray<string> | undefined
 }
 
@@ -53,7 +56,7 @@ type Done = (error?: Error | null) => void
 
 const reply = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode })
 
-/** The beginning of a mail, which is all that is read of it; the rest is let go by. */
+/** The beginning of a mail; the rest of it is not read. */
 const beginningOf = (stream: SMTPServerDataStream): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Buffer> = []
@@ -111,7 +114,7 @@ const makeServer = (handlers: Handlers): SMTPServer => {
         : done(reply(450, "4.7.0 Too many mails, come again later")),
     onRcptTo: (address, session, done) => {
       if (session.envelope.rcptTo.length >= maximumReturnPaths) return done(reply(452, "4.5.3 Too many recipients"))
-      // One answer for every other address, so that nobody learns which ones there are.
+      // One answer for every other address, so that callers do not learn which ones exist.
       const isOfLoop = handlers.feedbackAddresses.has(address.address.toLowerCase())
       if (!isOfLoop && targetsOf(handlers, [address]).length === 0) return done(reply(550, "5.1.1 No such address"))
       done()
@@ -129,7 +132,7 @@ const makeServer = (handlers: Handlers): SMTPServer => {
   })
 }
 
-/** Offers what is in the files by now. Files that cannot be used leave the certificate as it is, and that is told. */
+/** Offers the certificate that is in the files now. If they cannot be used, the old one stays, and the log says so. */
 const renewing = (server: SMTPServer, files: ListenerTlsFiles, begun: ListenerTls) => {
   let current = begun
   return Effect.gen(function* () {

@@ -1,8 +1,8 @@
-/** How much each address may ask of the listener. Pure: the time is an argument, in Unix milliseconds. */
+/** Limits the requests of each address to the listener. Pure: the time is an argument, in Unix milliseconds. */
 import { BoundedMap } from "../../../common/BoundedMap.ts"
 import { countedAddresses, maximumConnectionsOfAddress, maximumMailsOfAddress } from "./limits.ts"
 
-/** How many mails each address has sent in this minute, and how many connections it has. */
+/** The mails of each address in this minute, and its connections. */
 export class CallerLimits {
   private readonly mails = new BoundedMap<string, { readonly minute: number; count: number }>(countedAddresses)
   private readonly connections = new Map<string, number>()

@@ -1,5 +1,5 @@
 /**
- * Accepts the reports of other mail systems that came to a return path of ours (docs/handoff.md, 6). Only the return
+ * Accepts the reports of other mail systems that came to one of our return paths (docs/handoff.md, 6). Only the return
  * path says which email and recipient a report is about; a repeated report counts once. Needs `SqlClient`,
  * `EngineOnDemand` and `MessageContents`.
  */
@@ -15,7 +15,10 @@ import { type Feedback, parseFeedback, type VerpTarget } from "../parse/index.ts
 import { type ReturnPathKeys, readReturnPath } from "../parse/returnPathKeys.ts"
 import { reportOf } from "./feedbackReports.ts"
 
-/** What a mail was: `taken`, counted now or before; `silent`, a report that says nothing that counts; `late`, of an email that is not kept any more; `none`, no report. */
+/**
+ * The kind of a mail: `taken`, counted now or before; `silent`, a report that says nothing that counts; `late`, of an
+ * email that is not kept any more; `none`, no report.
+ */
 export const intakeOutcomes = ["taken", "silent", "late", "none", "stray"] as const
 /** `stray`: it came to no return path of ours, and has none in it. */
 export type IntakeOutcome = (typeof intakeOutcomes)[number]
@@ -28,9 +31,12 @@ export class IntakeUnavailable extends Schema.TaggedError<IntakeUnavailable>()("
 export class FeedbackIntake extends Context.Service<
   FeedbackIntake,
   {
-    /** What an address names; null where it is no return path of ours. */
+    /** Reads an address; null if it is no return path of ours. */
     readonly targetOf: (address: string) => VerpTarget | null
-    /** Takes in a mail, as it came over the wire, that was sent to these return paths; to none where it came to the address of a feedback loop. */
+    /**
+     * Takes in a mail, as it came over the wire, that was sent to these return paths; to none where it came to the
+     * address of a feedback loop.
+     */
     readonly take: (
       raw: Uint8Array,
       targets: ReadonlyArray<VerpTarget>
@@ -44,7 +50,7 @@ export class FeedbackIntake extends Context.Service<
   ): Layer.Layer<FeedbackIntake, never, SqlClient.SqlClient | EngineOnDemand | MessageContents> =>
     Layer.effect(FeedbackIntake, make(keys))
 
-  /** Where no platform runs. */
+  /** For processes without a platform. */
   static readonly layerNone: Layer.Layer<FeedbackIntake> = Layer.sync(FeedbackIntake, () => {
     const none = Effect.fail(
       new IntakeUnavailable({ message: "no platform is running here that counts reports; start it first" })
@@ -105,7 +111,7 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
     return [...new Map(found.map((one) => [`${one.emailId} ${one.recipientIndex}`, one])).values()]
   }
 
-  /** Where it was sent says what a report is about, or else a return path that stands in it: nobody can make one up. */
+  /** The recipient address says what a report is about, or else a return path inside it: nobody can forge one. */
   const takeAll = (
     feedback: Feedback | null,
     targets: ReadonlyArray<VerpTarget>

@@ -18,13 +18,13 @@ import { marks } from "../../account/actors/SendEmail.ts"
 import { type FeedbackSignal, reportsOfSignal } from "./feedbackSignal.ts"
 
 /**
- * What a report was: `taken`, counted now or before; `unsent`, of an email that no mail system has got; `unknown`, of none that the organization has under this id, mode and
- * sender, or not any more.
+ * The result of a report: `taken`, counted now or before; `unsent`, of an email that no mail system has got; `unknown`,
+ * of none that the organization has under this id, mode and sender, or not any more.
  */
 export const siteFeedbackOutcomes = ["taken", "unsent", "unknown"] as const
 export type SiteFeedbackOutcome = (typeof siteFeedbackOutcomes)[number]
 
-/** Reports that are decided at once: with the longest texts their facts and events fit into one frame of the log. */
+/** Most reports of one decision: with the longest texts their facts and events fit one frame of the log. */
 const reportsAtOnce = 10
 
 /** Emails that are looked at together. */
@@ -33,7 +33,10 @@ const looksAtOnce = 16
 export class SiteFeedback extends Context.Service<
   SiteFeedback,
   {
-    /** Takes in reports of an organization's emails, and answers what each was, in order. After a failure some may be counted; all are safe to repeat. */
+    /**
+     * Takes in reports of an organization's emails, and answers what each was, in order. After a failure some may be
+     * counted; all are safe to repeat.
+     */
     readonly take: (
       organizationId: string,
       reports: ReadonlyArray<FeedbackSignal>
@@ -56,7 +59,7 @@ interface Meant {
   readonly reports: ReadonlyArray<EmailReport>
 }
 
-/** What a report means for the email as it is. */
+/** The meaning of a report for the email in its present state. */
 const meantBy = (signal: FeedbackSignal, email: EmailState): Meant => {
   const { mode, reports } = reportsOfSignal(signal)
   const ofSender = reports.filter(({ sender }) => sender === email.sender)

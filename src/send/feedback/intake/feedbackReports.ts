@@ -1,4 +1,7 @@
-/** What a report of another mail system means for the one recipient of an email that its return path names (docs/handoff.md, 6). Pure. */
+/**
+ * Maps a report of another mail system to its meaning for the recipient that its return path names (docs/handoff.md,
+ * 6). Pure.
+ */
 import { bareAddress, type EmailReport } from "../../account/actors/index.ts"
 import type { Message } from "../../Message.ts"
 import type { AbuseReport, DeliveryReport, Feedback, RecipientStatus } from "../parse/index.ts"
@@ -28,10 +31,10 @@ const ofDelivery = (about: ReportSubject, report: DeliveryReport): EmailReport |
   const { action, answer, reason, status } = found
   const said = { id, sender, recipient, from: message.from, subject: message.subject, code: status }
   const words = reason === null ? {} : { reason }
-  // Passed on to a system that reports nothing, or to several recipients: nobody knows more.
+  // Passed on to a system that reports nothing, or to several recipients, so nothing more is known.
   if (action === "delivered") return { ...said, ...words, what: "delivered" }
   if (action !== "failed") return undefined
-  // Whatever is not about the address counts for nobody, and suppresses nobody.
+  // A report that is not about the address counts nowhere and suppresses nothing.
   return answer === "permanent"
     ? { ...said, ...words, what: "bounced", kind: "permanent" }
     : { ...said, ...words, what: "bounced", kind: answer, suppresses: false, counts: false }

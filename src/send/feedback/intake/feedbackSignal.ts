@@ -1,6 +1,7 @@
 /**
- * What another mail system says became of an email for a recipient, in a signal `signal.<organization>.feedback` that a NATS user lets it publish (docs/handoff.md, 6.3) or over HTTP
- * (docs/platform.md, 9.17). It ends in the same report as a bounce, and counts as often: once. Pure.
+ * Reads another mail system's report on an email and a recipient, from a signal `signal.<organization>.feedback` that a
+ * NATS user may publish (docs/handoff.md, 6.3), or over HTTP (docs/platform.md, 9.17). It becomes the same report as a
+ * bounce does, and counts once like it. Pure.
  */
 import { Schema } from "effect"
 import type { SignalRule } from "../../../engine/shell/signals/feedSignals.ts"

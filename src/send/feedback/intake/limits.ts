@@ -1,13 +1,16 @@
-/** Figures of what other mail systems report (docs/handoff.md, 6). */
+/** Lists the figures of other mail systems' reports (docs/handoff.md, 6). */
 
-/** Bytes of a mail that the listener takes: bounces may bring the whole mail back. What is read of it is bounded by the parser. */
+/**
+ * Bytes of a mail that the listener takes: bounces may bring the whole mail back. What is read of it is bounded by the
+ * parser.
+ */
 export const maximumInboundBytes = 50 * 1024 * 1024
 
-/** Connections to the listener at once, in all and from one address. */
+/** Most concurrent connections to the listener, in all and from one address. */
 export const maximumInboundConnections = 100
 export const maximumConnectionsOfAddress = 10
 
-/** Mails from one address in a minute; more are told to come later. */
+/** Most mails from one address in a minute; later ones get a temporary error. */
 export const maximumMailsOfAddress = 300
 
 /** Addresses whose mails are counted. */
@@ -16,15 +19,15 @@ export const countedAddresses = 10_000
 /** Recipients of one mail to the listener. A report goes to one return path. */
 export const maximumReturnPaths = 10
 
-/** How long a connection may be silent, and a mail may take to be processed. */
+/** The time for which a connection may be silent, and that a mail may take to be processed. */
 export const inboundIdleMillis = 60_000
 export const intakeMillis = 20_000
 
-/** Mails that are parsed and counted at once. */
+/** Most mails that are parsed and counted concurrently. */
 export const intakesAtOnce = 8
 
 /** Bytes of a mail that are imported: the report stands at its beginning, and a request must hold them. */
 export const importedBytes = 150_000
 
-/** How often the listener looks for a new certificate. */
+/** The pause between two looks for a new certificate. */
 export const certificateLookMillis = 60 * 60_000

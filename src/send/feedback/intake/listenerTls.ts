@@ -1,4 +1,7 @@
-/** The certificate with which the listener offers STARTTLS (docs/handoff.md, 6.1): read from files, and again when they change, as whoever renews certificates changes them. */
+/**
+ * Reads the certificate with which the listener offers STARTTLS (docs/handoff.md, 6.1), and reads it again when its
+ * files change, because certificates are renewed.
+ */
 import { createHash, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createSecureContext } from "node:tls"
@@ -48,7 +51,7 @@ export const readListenerTls = Effect.fn("readListenerTls")(function* (
       const fingerprint = createHash("sha256").update(cert).update(key).digest("hex")
       return { cert, key, fingerprint, expiresAt: Date.parse(new X509Certificate(cert).validTo) }
     },
-    // What OpenSSL says names neither file nor content.
+    // OpenSSL's own message names neither file nor content.
     catch: (cause) =>
       unusable(
         `${files.certificate} and ${files.key} are not a certificate and its key in PEM (${(cause as Error).message})`
@@ -56,7 +59,7 @@ export const readListenerTls = Effect.fn("readListenerTls")(function* (
   })
 })
 
-/** How long before its end a certificate is told of. */
+/** The time before its end at which the log warns of a certificate. */
 const toldBeforeMillis = 7 * 24 * 3_600_000
 
 /** Tells of a certificate that ends soon, or has. */

@@ -1,7 +1,13 @@
-/** Addresses as reports write them: with a type, in angle brackets, with comments, in the encodings of RFC 3461 and RFC 6533. Work is linear in the length. */
+/**
+ * Reads addresses as reports write them: with a type, in angle brackets, with comments, in the encodings of RFC 3461
+ * and RFC 6533. Its work is linear in the length.
+ */
 import { maximumAddressees, maximumAddressLength, maximumFieldLength } from "./limits.ts"
 
-/** Characters that RFC 3461 writes as `+2B`. Only where the address has no `@` of its own: `a+2B@b` is an address as it stands. */
+/**
+ * Characters that RFC 3461 writes as `+2B`. Only where the address has no `@` of its own: `a+2B@b` is an address as it
+ * stands.
+ */
 const fromXtext = (text: string): string =>
   text.includes("@") || !/\+40/.test(text)
     ? text
@@ -14,7 +20,7 @@ const fromUtf8Xtext = (text: string): string =>
     return point <= 0x10ffff && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : whole
   })
 
-/** What stands in the last angle brackets, or the text itself. */
+/** The text in the last angle brackets, or the whole text. */
 const unbracketed = (text: string): string => {
   const close = text.lastIndexOf(">")
   const open = close < 0 ? -1 : text.lastIndexOf("<", close)
@@ -46,7 +52,10 @@ export const addressOf = (field: string | null): string | null => {
   return isAddress ? address.toWellFormed() : null
 }
 
-/** The addresses in fields such as `To`, each once, in order. A comma in a quoted name only makes a piece that is no address. */
+/**
+ * The addresses in fields such as `To`, each once, in order. A comma in a quoted name only makes a piece that is no
+ * address.
+ */
 export const addressesOf = (fields: ReadonlyArray<string>): ReadonlyArray<string> => {
   const found = new Set<string>()
   for (const field of fields) {

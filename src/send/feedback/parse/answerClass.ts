@@ -1,5 +1,6 @@
 /**
- * The meaning of an answer to a mail (docs/handoff.md, 2.2): five classes. Only `permanent` says that the address does not exist; nobody learns that from words or codes that are not known. Pure.
+ * Classifies an answer to a mail (docs/handoff.md, 2.2) into one of five classes. Only `permanent` says that the
+ * address does not exist; unknown words and codes never do. Pure.
  */
 import {
   blockLists,
@@ -15,8 +16,9 @@ import {
 } from "./answerWords.ts"
 
 /**
- * `delivered`; `temporary`: it passes; `permanent`: the address does not exist; `reputation`: the recipient's server refuses the sender, the content or for policy; `account`: the relay refuses the
- * account with which it is used. See {@link parseFeedback}.
+ * `delivered`; `temporary`: it passes; `permanent`: the address does not exist; `reputation`: the recipient's server
+ * refuses the sender, the content or for policy; `account`: the relay refuses the account with which it is used. See
+ * {@link parseFeedback}.
  */
 export const answerClasses = ["delivered", "temporary", "permanent", "reputation", "account"] as const
 /** The meaning of an answer. See {@link parseFeedback}. */
@@ -39,7 +41,10 @@ export interface SaidAnswer {
   readonly words: string | null
 }
 
-/** A class, and whether it is the sender, the content or a policy that is spoken of: a server may do so for now only, in an answer that is temporary. */
+/**
+ * A class, and whether it is the sender, the content or a policy that is spoken of: a server may do so for now only, in
+ * an answer that is temporary.
+ */
 export interface Judged {
   readonly answer: AnswerClass
   readonly isReputation: boolean
@@ -55,7 +60,10 @@ const codesOf: ReadonlyArray<readonly [codes: RegExp, answer: AnswerClass]> = [
   [/\.(?:1\.[78]|2\.3|3\.4|6\.\d+|7\.\d+)$/, "reputation"]
 ]
 
-/** Details of Exchange Online about the account of the sender ("NDR error codes"): over its limits, blocked, not allowed to send as. */
+/**
+ * Details of Exchange Online about the account of the sender ("NDR error codes"): over its limits, blocked, not allowed
+ * to send as.
+ */
 const ownAccountCodes = /^[45]\.(?:1\.90|7\.(?:50[1-3]|60|68|70[58]|750))$/
 
 /** Detail 0 names no cause (RFC 3463, 3.1 to 3.7), but for subject 7, which is one. */
@@ -68,7 +76,7 @@ const link = /https?:\/\/\S+/g
 const address = /<[^<>\s]*>|[^\s<>]+@[^\s<>]+/g
 const host = /\b(?=[\d.-]*[a-z])[\w-]+(?:\.[\w-]+){2,}/g
 
-/** Addresses, links and names of hosts have words in them that nobody has said. */
+/** Addresses, links and names of hosts contain words that are no part of the answer. */
 const spoken = (words: string | null): string =>
   (words ?? "")
     .toLowerCase()
@@ -84,7 +92,10 @@ const byCode = (statuses: ReadonlyArray<string>): AnswerClass | undefined => {
   return (["permanent", "temporary", "reputation"] as const).find((one) => found.includes(one))
 }
 
-/** The meaning of a refusal for good by its code and its words. A contradiction, or an unknown answer, is never `permanent`. */
+/**
+ * The meaning of a refusal for good by its code and its words. A contradiction, or an unknown answer, is never
+ * `permanent`.
+ */
 const refused = (statuses: ReadonlyArray<string>, text: string, isOfSender: boolean): AnswerClass => {
   const code = byCode(statuses)
   if (code === "temporary" || fullWords.test(text)) return "temporary"

@@ -1,7 +1,9 @@
 /**
- * Words by which mail systems say why they refuse a mail. They are those of manuals and of real bounces: "SMTP error reference" of Gmail, "NDR error codes" of Exchange Online, "SMTP Error
- * Codes" of Yahoo Sender Hub, "Postmaster information" of iCloud Mail, the manuals of relays (Amazon SES, SendGrid, Mailgun, Postmark, SparkPost, Resend), the sources of Postfix, Exim,
- * sendmail and qmail, and a public corpus of bounces. Patterns are for lower case, `~` stands for up to four words, and nothing in them can try for long.
+ * Words by which mail systems say why they refuse a mail. They are those of manuals and of real bounces: "SMTP error
+ * reference" of Gmail, "NDR error codes" of Exchange Online, "SMTP Error Codes" of Yahoo Sender Hub, "Postmaster
+ * information" of iCloud Mail, the manuals of relays (Amazon SES, SendGrid, Mailgun, Postmark, SparkPost, Resend), the
+ * sources of Postfix, Exim, sendmail and qmail, and a public corpus of bounces. Patterns are for lower case, `~` stands
+ * for up to four words, and nothing in them can try for long.
  */
 
 const patternOf = (sources: ReadonlyArray<string>): RegExp =>
@@ -76,7 +78,9 @@ export const passingWords = patternOf([
   "(?:dns|name ?server|lookup)[: ] ?~(?:fail|error|timeout)|host name lookup failure|all relevant mx records|mail server .{0,40} no answer|lock failure|error (?:while )?writing|currently unavailable"
 ])
 
-/** The sender, the content or a policy: they win over words that speak of the address, which such answers often do too. */
+/**
+ * The sender, the content or a policy: they win over words that speak of the address, which such answers often do too.
+ */
 export const reputationWords = patternOf([
   "\\bspam|unsolicited|junk|\\bbulk|black ?-?list|block ?-?list|deny ?-?list|whitelist|\\bbanned|reputation|rbl\\b|dnsbl",
   "block(?:ed|ing)? (?:using|by|for|ip|-|due|because|from|see)|(?<!account |mailbox |user )(?:been|was|is|are) (?:temporarily )?blocked",

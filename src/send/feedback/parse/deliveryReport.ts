@@ -1,4 +1,7 @@
-/** Delivery status notifications (RFC 3464): the fields for the message, then a group of fields for each recipient. Pure. */
+/**
+ * Parses delivery status notifications (RFC 3464): the fields of the message, then a group of fields for each
+ * recipient. Pure.
+ */
 
 import { addressesOf, addressOf } from "./addresses.ts"
 import { judgeAnswer } from "./answerClass.ts"
@@ -20,17 +23,20 @@ import {
 
 const recipientNames = ["final-recipient", "original-recipient", "x-actual-recipient"]
 
-/** A recipient begins anew where a name comes again: some mail systems put no empty line between two. */
+/** A repeated name begins another recipient: some mail systems put no empty line between two. */
 const startsRecipient = (name: string, group: Fields): boolean => recipientNames.includes(name) && group.has(name)
 
-/** The recipient of a group; `null` where it names none, `""` where what it names is no address, such as the file of a mailbox. */
+/**
+ * The recipient of a group; `null` where it names none, `""` where what it names is no address, such as the file of a
+ * mailbox.
+ */
 const recipientOf = (group: Fields): string | null => {
   const named = recipientNames.filter((name) => first(group, name) !== null)
   if (named.length === 0) return null
   return named.map((name) => addressOf(first(group, name))).find((address) => address !== null) ?? ""
 }
 
-/** What stands between the first and the last parenthesis, found without a pattern that tries every one. */
+/** The text between the first and the last parenthesis, found without a pattern that tries every one. */
 const commentIn = (field: string): string | null => {
   const open = field.indexOf("(")
   const close = field.lastIndexOf(")")
@@ -39,7 +45,7 @@ const commentIn = (field: string): string | null => {
 
 const noDiagnosis: Diagnosis = { status: null, replyCode: null }
 
-/** What a group of fields says of a recipient; null where it says neither an action nor a status. */
+/** Reads a recipient's group of fields; null if it has neither an action nor a status. */
 export const statusOfRecipient = (recipient: string, group: Fields): RecipientStatus | null => {
   const statusField = first(group, "status")
   const actionField = first(group, "action")
@@ -48,7 +54,7 @@ export const statusOfRecipient = (recipient: string, group: Fields): RecipientSt
   // Some mail systems explain the status in a comment, and some write the whole reply there.
   const comment = oneLine(commentIn(statusField ?? ""), maximumReasonLength)
   const said = statusIn(statusField) ?? statusOfAction(actionField)
-  // What a program said when it ended (`x-unix`) is no reply of an SMTP server.
+  // The exit text of a program (`x-unix`) is no reply of an SMTP server.
   const inText = /^x-unix/i.test(diagnostic ?? "") ? noDiagnosis : diagnosisIn(text)
   const inComment = diagnosisIn(comment)
   const diagnosed = inText.status ?? inComment.status
@@ -89,7 +95,7 @@ const returnPathsIn = (groups: ReadonlyArray<Fields>): ReadonlyArray<string> => 
   return [...found]
 }
 
-/** What tells which email the report in these parts is about. */
+/** The evidence of which email the report in these parts is about. */
 export const originalOf = (
   mail: MailParts,
   envelopeId: string | null,

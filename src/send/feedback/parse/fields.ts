@@ -1,15 +1,22 @@
 /**
- * Fields as headers and reports write them: `Name: value` lines, folded, in groups between empty lines. Mail systems break the format in many small ways, so a line
- * that begins no field belongs to the field before it. Work is linear in the length of the text.
+ * Reads fields as headers and reports write them: `Name: value` lines, folded, in groups between empty lines. Mail
+ * systems break the format in many small ways, so a line that begins no field belongs to the field before it. Its work
+ * is linear in the length of the text.
  */
 import { maximumFieldLength, maximumIdentifierLength } from "./limits.ts"
 
-/** A group of fields: values in order by name in lower case, without line breaks, each of at most twice `maximumFieldLength`. */
+/**
+ * A group of fields: values in order by name in lower case, without line breaks, each of at most twice
+ * `maximumFieldLength`.
+ */
 export type Fields = ReadonlyMap<string, ReadonlyArray<string>>
 
 const name = /^([!-9;-~]{1,64})[ \t]*:/
 
-/** Lines with their ends unfolded, by field. `startsAnew` tells by the name, and the group so far, that a new group begins without an empty line. */
+/**
+ * Lines with their ends unfolded, by field. `startsAnew` tells by the name, and the group so far, that a new group
+ * begins without an empty line.
+ */
 export const fieldGroups = (
   text: string,
   startsAnew: (name: string, group: Fields) => boolean = () => false
@@ -54,7 +61,9 @@ export const first = (fields: Fields, ...names: ReadonlyArray<string>): string |
   return null
 }
 
-/** A text on one line, without control characters, of at most `maximumLength` characters; null where nothing is left. */
+/**
+ * A text on one line, without control characters, of at most `maximumLength` characters; null where nothing is left.
+ */
 export const oneLine = (text: string | null, maximumLength: number): string | null => {
   if (text === null) return null
   const clean = text

@@ -1,4 +1,4 @@
-/** What other mail systems tell about an email (docs/send.md, 2.9), and the return path by which they tell it. */
+/** Exports the parser of other mail systems' reports (docs/send.md, 2.9), and the return paths to which they come. */
 export { type AnswerClass, answerClasses } from "./answerClass.ts"
 export {
   type AbuseReport,

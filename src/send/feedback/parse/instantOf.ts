@@ -1,4 +1,4 @@
-/** Dates as mails write them (RFC 5322, 3.3). */
+/** Reads dates as mails write them (RFC 5322, 3.3). */
 import { maximumDateLength } from "./limits.ts"
 
 /** Unix milliseconds, or null; a date without a time zone tells no instant. */

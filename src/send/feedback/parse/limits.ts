@@ -1,4 +1,7 @@
-/** Bounds on what the parser of feedback reads of a mail that anybody may have written. What lies behind a bound is not read. */
+/**
+ * Bounds the parts of a mail that the parser of feedback reads, because anybody may have written the mail. Parts beyond
+ * a bound are not read.
+ */
 
 /** Bytes of a mail that are read. The report stands before the returned mail, so the start of a long one is enough. */
 export const maximumMailBytes = 262_144

@@ -1,6 +1,6 @@
 /**
- * The parts of a mail, as `postal-mime` finds them: headers and the leaves that are not its text, transfer encodings undone. Returned mails stay closed, so that a
- * report inside of one is never taken for the mail's own.
+ * Finds the parts of a mail with `postal-mime`: headers, and the leaves that are not its text, with transfer encodings
+ * undone. Returned mails stay closed, so that a report inside one is never taken for the mail's own.
  */
 import { Effect } from "effect"
 import PostalMime from "postal-mime"
@@ -24,11 +24,13 @@ export interface MimePart {
 export interface MailParts {
   readonly headers: Fields
   readonly parts: ReadonlyArray<MimePart>
-  /** What the mail says to people. */
+  /** The text of the mail for people. */
   readonly text: string
 }
 
-/** The start of a mail. One whose lines end in CR alone, as some stores keep them, gets LF, which MIME parsers look for. */
+/**
+ * The start of a mail. One whose lines end in CR alone, as some stores keep them, gets LF, which MIME parsers look for.
+ */
 const startOf = (raw: Uint8Array | string): Buffer => {
   const bytes =
     typeof raw === "string"
@@ -46,8 +48,9 @@ const startOf = (raw: Uint8Array | string): Buffer => {
 const statusHeader = /^Content-Type[ \t]*:[ \t]*message\/delivery-status/im
 
 /**
- * The fields of a status that no parser of MIME finds because its boundary is wrong. `undivided` is a whole mail in which the boundary of its header does not occur:
- * there they begin with their first one. In the text of a mail they must stand behind their part's own header.
+ * The fields of a status that no parser of MIME finds because its boundary is wrong. `undivided` is a whole mail in
+ * which the boundary of its header does not occur: there they begin with their first one. In the text of a mail they
+ * must stand behind their part's own header.
  */
 const misplacedStatus = (text: string, undivided: boolean): ReadonlyArray<MimePart> => {
   const header = undivided ? 0 : text.search(statusHeader)

@@ -1,4 +1,7 @@
-/** What other mail systems tell about an email: delivery status notifications and abuse reports (docs/send.md, 2.9). */
+/**
+ * Defines the reports of other mail systems about an email: delivery status notifications and abuse reports
+ * (docs/send.md, 2.9).
+ */
 
 import type { AnswerClass } from "./answerClass.ts"
 
@@ -15,7 +18,10 @@ export type DeliveryKind = "permanent" | "temporary" | "delivered"
 
 /** What became of an email for one recipient. See {@link parseFeedback}. */
 export interface RecipientStatus {
-  /** The address that the mail system delivered to: the final recipient, or the original one where that is not an address. */
+  /**
+   * The address that the mail system delivered to: the final recipient, or the original one where that is not an
+   * address.
+   */
   readonly recipient: string
   /** The address as the sender wrote it, where the report has it: not `recipient` where mail was redirected. */
   readonly originalRecipient: string | null
@@ -36,8 +42,8 @@ export interface RecipientStatus {
 }
 
 /**
- * What tells which email a report is about. Each is as the report has it, and nothing here is authenticated but by a return path (`readVerp`).
- * See {@link parseFeedback}.
+ * What tells which email a report is about. Each is as the report has it, and nothing here is authenticated but by a
+ * return path (`readVerp`). See {@link parseFeedback}.
  */
 export interface OriginalEmail {
   /** Of the returned mail's own headers, without angle brackets. */
@@ -47,8 +53,9 @@ export interface OriginalEmail {
   /** Addresses that the report was sent to: the email's return path is among them. */
   readonly reportedTo: ReadonlyArray<string>
   /**
-   * Addresses of the form of `verpOf` that stand in the fields of the report or in the headers of the returned mail, as `Original-Mail-From` and `Return-Path` have them: a
-   * feedback loop reports to one address, whatever the email's return path was.
+   * Addresses of the form of `verpOf` that stand in the fields of the report or in the headers of the returned mail, as
+   * `Original-Mail-From` and `Return-Path` have them: a feedback loop reports to one address, whatever the email's
+   * return path was.
    */
   readonly returnPaths: ReadonlyArray<string>
 }
@@ -81,5 +88,5 @@ export interface AbuseReport {
   readonly arrivedAt: number | null
 }
 
-/** What `parseFeedback` has read: a delivery report, or a complaint. See {@link parseFeedback}. */
+/** The result of `parseFeedback`: a delivery report, or a complaint. See {@link parseFeedback}. */
 export type Feedback = DeliveryReport | AbuseReport

@@ -15,15 +15,18 @@ import { wordsReport } from "./wordsReport.ts"
 const isFromList = ({ headers }: MailParts): boolean =>
   first(headers, "list-id", "list-post") !== null || first(headers, "precedence")?.toLowerCase() === "list"
 
-/** Whether the mail comes from a mail system and not from a person: no return path, or one of the names that mail systems have. */
+/**
+ * Whether the mail comes from a mail system and not from a person: no return path, or one of the names that mail
+ * systems have.
+ */
 const isFromMailSystem = ({ headers }: MailParts): boolean =>
   first(headers, "return-path") === "<>" ||
   first(headers, "from") === "<>" ||
   /(?:^|[<"\s])(?:mailer-daemon|postmaster|mail-daemon)(?:[@>"\s]|$)/i.test(first(headers, "from") ?? "")
 
 /**
- * What kind of report the mail says it is. Older mail systems send theirs as `multipart/mixed`, as people do with reports that they pass on, and where a mail has lost its
- * type on the way, the part's own header tells.
+ * The kind of report that the mail declares itself to be. Older mail systems send theirs as `multipart/mixed`, as
+ * people do with reports that they pass on, and where a mail has lost its type on the way, the part's own header tells.
  */
 const reportTypeOf = (mail: MailParts): "delivery-status" | "feedback-report" | "any" | "unsaid" | null => {
   const type = (first(mail.headers, "content-type") ?? "").toLowerCase()
@@ -36,8 +39,8 @@ const reportTypeOf = (mail: MailParts): "delivery-status" | "feedback-report" | 
 }
 
 /**
- * The report in a mail, as it came over the wire. Null: the mail is no report, such as an automatic reply (RFC 3834), a post of a mailing list or a mail that a report
- * was forwarded in, or it is beyond the bounds.
+ * The report in a mail, as it came over the wire. Null: the mail is no report, such as an automatic reply (RFC 3834), a
+ * post of a mailing list or a mail that a report was forwarded in, or it is beyond the bounds.
  *
  * @example
  * ```ts

@@ -1,4 +1,7 @@
-/** Keys of return paths, derived from the keys under which secrets are stored: who puts a new key first makes new return paths with it, and the earlier ones stay readable. Pure. */
+/**
+ * Derives the keys of return paths from the keys under which secrets are stored. With a new first key, new return paths
+ * are made by it, and the earlier ones stay readable. Pure.
+ */
 import { createHmac } from "node:crypto"
 import type { SecretsKeys } from "../../../common/secretsKeys.ts"
 import { readVerp, type VerpTarget } from "./verp.ts"
@@ -12,7 +15,7 @@ export const returnPathKeys = ([first, ...others]: SecretsKeys): ReturnPathKeys 
   return [derived(first), ...others.map(derived)]
 }
 
-/** What a return path names that was made with one of these keys; null for any other address. */
+/** Reads a return path that was made with one of these keys; null for any other address. */
 export const readReturnPath = (address: string, keys: ReturnPathKeys): VerpTarget | null => {
   for (const key of keys) {
     const target = readVerp(address, key)

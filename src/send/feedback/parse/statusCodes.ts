@@ -1,4 +1,7 @@
-/** Codes in what mail systems say: enhanced status codes (RFC 3463), replies of SMTP (RFC 5321, 4.2) and actions (RFC 3464, 2.3.3). */
+/**
+ * Reads the codes of mail systems: enhanced status codes (RFC 3463), replies of SMTP (RFC 5321, 4.2) and actions (RFC
+ * 3464, 2.3.3).
+ */
 import type { AnswerClass } from "./answerClass.ts"
 import { type DeliveryAction, type DeliveryKind, deliveryActions } from "./model.ts"
 
@@ -23,7 +26,7 @@ export interface Diagnosis {
   readonly replyCode: number | null
 }
 
-/** What a text says: the codes that stand together in it, before others. */
+/** Reads the codes of a text; codes that are together in it count before others. */
 export const diagnosisIn = (text: string | null): Diagnosis => {
   if (text === null) return { status: null, replyCode: null }
   const both = replyBeforeStatus.exec(text)
@@ -41,7 +44,7 @@ const synonyms: Readonly<Record<string, DeliveryAction>> = {
   deliverable: "delivered"
 }
 
-/** What an action says of the status where nothing else does: the delivery time has expired (RFC 3463, 3.5). */
+/** The status that follows from an action alone: the delivery time has expired (RFC 3463, 3.5). */
 export const statusOfAction = (field: string | null): string | null => (/^expired/i.test(field ?? "") ? "4.4.7" : null)
 
 /** The action that a field names, or null. */
@@ -68,7 +71,9 @@ export const actionFor = (status: string | null, replyCode: number | null): Deli
   return digit === "5" ? "failed" : digit === "4" ? "delayed" : digit === "2" ? "delivered" : null
 }
 
-/** The status: as the report says, else as the diagnostic says, else the class of the reply, else that of the action. */
+/**
+ * The status: as the report says, else as the diagnostic says, else the class of the reply, else that of the action.
+ */
 export const statusFor = (
   action: DeliveryAction,
   said: string | null,

@@ -1,12 +1,12 @@
 /**
- * Return paths that name the email and the recipient by themselves (variable envelope return paths), authenticated, so that nobody makes up a bounce:
- * `bounce+<token>@<domain>`. The token is the email's id, the recipient's index and 80 bits of an HMAC-SHA256 over both, in base32, because mail systems change the case
- * of local parts. Pure.
+ * Makes and reads return paths that name the email and the recipient (variable envelope return paths), authenticated,
+ * so that nobody can forge a bounce: `bounce+<token>@<domain>`. The token is the email's id, the recipient's index and
+ * 80 bits of an HMAC-SHA256 over both, in base32, because mail systems change the case of local parts. Pure.
  */
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
 import { InvalidArgument } from "../../../limits/errors.ts"
 
-/** What a return path names. See {@link verpOf}. */
+/** The email and the recipient that a return path names. See {@link verpOf}. */
 export interface VerpTarget {
   /** The email's id: a UUID in lower case, or up to 32 letters, digits, `-` and `_`. */
   readonly emailId: string
@@ -67,8 +67,8 @@ const checkKey = (key: Uint8Array): void => {
 }
 
 /**
- * The return path for one recipient of an email (docs/send.md, 2.10). Throws `InvalidArgument` for an id or an index that `VerpTarget` does not allow, and for a key of
- * less than 16 bytes.
+ * The return path for one recipient of an email (docs/send.md, 2.10). Throws `InvalidArgument` for an id or an index
+ * that `VerpTarget` does not allow, and for a key of less than 16 bytes.
  *
  * @example
  * ```ts
@@ -98,7 +98,10 @@ export const verpOf = (target: VerpTarget, domain: string, key: Uint8Array): str
   return `${localPrefix}${token}@${domain}`
 }
 
-/** Bits before the index, where a token of this many bits can be: an id has whole characters, and fewer than five bits pad a token. */
+/**
+ * Bits before the index, where a token of this many bits can be: an id has whole characters, and fewer than five bits
+ * pad a token.
+ */
 const idBitsOf = (bits: string): number | null => {
   const room = bits.length - indexBits - macBytes * 8
   const length = bits.startsWith("1") ? 1 + uuidBits : 1 + Math.floor((room - 1) / 6) * 6
@@ -106,8 +109,9 @@ const idBitsOf = (bits: string): number | null => {
 }
 
 /**
- * The email and the recipient that a return path names; null where `verpOf` did not make it under this key. The domain is not looked at: the caller takes mail for its
- * own alone. The case of the address does not matter. Throws `InvalidArgument` for a key of less than 16 bytes.
+ * The email and the recipient that a return path names; null where `verpOf` did not make it under this key. The domain
+ * is not looked at: the caller takes mail for its own alone. The case of the address does not matter. Throws
+ * `InvalidArgument` for a key of less than 16 bytes.
  *
  * @example
  * ```ts

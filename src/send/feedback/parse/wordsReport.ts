@@ -19,7 +19,7 @@ const addressesIn = (lines: ReadonlyArray<string>): ReadonlyArray<string> =>
     return address === null || /\s/.test(line.trim()) ? [] : [address]
   })
 
-/** Those who are named by the first of these ways that names anybody. */
+/** The recipients that the first successful way of these names. */
 const recipientsIn = (mail: MailParts, lines: ReadonlyArray<string>): ReadonlySet<string> => {
   const ways = [
     () => addressesOf(mail.headers.get("x-failed-recipients") ?? []),
@@ -33,7 +33,10 @@ const recipientsIn = (mail: MailParts, lines: ReadonlyArray<string>): ReadonlySe
   return new Set()
 }
 
-/** The answer of a server in these lines; null where there is none, or where some say that it may pass and some that it may not. */
+/**
+ * The answer of a server in these lines; null where there is none, or where some say that it may pass and some that it
+ * may not.
+ */
 const answerIn = (lines: ReadonlyArray<string>): string | null => {
   const answers = lines.flatMap((line) => {
     const { replyCode } = diagnosisIn(line)

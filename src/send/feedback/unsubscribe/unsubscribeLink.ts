@@ -1,11 +1,12 @@
 /**
- * Links by which a recipient leaves an account's mail (docs/platform.md, 9.15): each names account and address, encrypted, so that it shows neither, nobody makes one up, and it is good
- * for as long as its key is configured. Pure but for the nonce.
+ * Makes and reads the links by which a recipient leaves an account's mail (docs/platform.md, 9.15). A link names
+ * account and address, encrypted: it shows neither, cannot be forged, and is valid as long as its key is configured.
+ * Pure but for the nonce.
  */
 import { type SecretsKeys, seal, unseal } from "../../../common/secretsKeys.ts"
 import { type Mode, modes } from "../../account/actors/index.ts"
 
-/** Who leaves whose mail. */
+/** The recipient that leaves, and the account that it leaves. */
 export interface Unsubscription {
   readonly organizationId: string
   readonly mode: Mode
@@ -25,7 +26,7 @@ export const unsubscribeLink = (keys: SecretsKeys, { address, mode, organization
   return `${unsubscribePath}?token=${keyId}.${ciphertext}`
 }
 
-/** What a link's token names; undefined where it was not made with one of these keys. */
+/** Reads a link's token; undefined if it was not made with one of these keys. */
 export const readUnsubscribeToken = (keys: SecretsKeys, token: string): Unsubscription | undefined => {
   const [, keyId, ciphertext] = /^([0-9a-f]+)\.([\w-]+)$/.exec(token.slice(0, maximumTokenLength)) ?? []
   const text = keyId === undefined ? undefined : unseal(keys, { keyId, ciphertext: ciphertext! }, about)

@@ -1,6 +1,7 @@
 /**
- * `Senders`: single addresses that are to become senders (docs/platform.md, 9.14). A mailed link proves who reads the address; whether it is verified is decided by its
- * `SendSender`, and the row follows. Needs `SqlClient`, `Engine` and `VerificationMail`.
+ * Manages the single addresses that are to become senders (docs/platform.md, 9.14). A mailed link proves that somebody
+ * reads the address; its `SendSender` decides whether it is verified, and the row follows. Needs `SqlClient`, `Engine`
+ * and `VerificationMail`.
  */
 import { Clock, Context, Data, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -18,7 +19,7 @@ import { normalizedAddress, type SingleSender } from "./model.ts"
 import { senderRows } from "./rows.ts"
 import { VerificationMail, type VerificationMailFailed } from "./VerificationMail.ts"
 
-/** What was given is no address. */
+/** The given text is no address. */
 export class AddressInvalid extends Data.TaggedError("AddressInvalid")<{ readonly given: string }> {}
 
 /** The account has no sender of this id. */
@@ -28,12 +29,12 @@ export class SenderNotFound extends Data.TaggedError("SenderNotFound")<{ readonl
   }
 }
 
-/** What was asked does not fit what there is; the message says why. */
+/** The request does not fit the present state; the message says why. */
 export class SenderConflict extends Data.TaggedError("SenderConflict")<{ readonly message: string }> {}
 
 /** The address was mailed a moment ago. */
 export class VerificationTooSoon extends Data.TaggedError("VerificationTooSoon")<{
-  /** How long until it may be mailed again. */
+  /** The time until it may be mailed again. */
   readonly retryAfterMillis: number
 }> {}
 
@@ -46,7 +47,10 @@ export interface SenderView extends SenderProgress {
 }
 
 export interface SendersOptions {
-  /** The address under which clients reach the API, without a slash at its end; asked when a link is made. Default: where the API listens by default. */
+  /**
+   * The address under which clients reach the API, without a slash at its end; asked when a link is made. Default:
+   * where the API listens by default.
+   */
   readonly publicUrl?: () => string
 }
 
@@ -91,7 +95,7 @@ export class Senders extends Context.Service<
       account: Account,
       id: string
     ) => Effect.Effect<void, SenderNotFound | SenderConflict | AskError | SqlError.SqlError>
-    /** Whose link it is. Changes nothing. */
+    /** Finds the sender of a link. Changes nothing. */
     readonly linked: (token: string) => Effect.Effect<SingleSender, LinkInvalid | SqlError.SqlError>
     /** Verifies the address of a link, and uses the link up. */
     readonly confirm: (
@@ -118,7 +122,7 @@ const targetOf = ({ email, mode, organizationId }: Account & Pick<SingleSender, 
 /** Test mail stays here, so it takes no turn of the address itself. */
 const turnOf = ({ mode }: Account, email: string): string => keyDigest(`${mode}\n${email}`)
 
-/** Why a sender cannot be removed; one that was never verified may go. */
+/** The reason why a sender cannot be removed; one that was never verified can. */
 const removalRefused = ({ email }: SingleSender, rejection: SenderRejection): Effect.Effect<void, SenderConflict> => {
   switch (rejection._tag) {
     case "NotVerified":
@@ -205,7 +209,7 @@ const make = Effect.fnUntraced(function* (options: SendersOptions) {
     )
     const verified = yield* rows.verified(sender.id, yield* Clock.currentTimeMillis)
     if (verified !== undefined) return verified
-    // Who deletes an address removes the sender before the row, and a verification in between would outlive both.
+    // A deletion removes the sender before the row, and a verification in between would outlive both.
     if ((yield* rows.byEmail(sender, sender.email)) === undefined)
       yield* Effect.ignore(engine.ask(SendSender, targetOf(sender), { _tag: "Remove" }))
     return yield* new LinkInvalid()

@@ -1,6 +1,6 @@
 /**
- * `VerificationMail`: mails a link to an address that is to become a sender (docs/platform.md, 9.14). `layer` hands it over by the way of all mail; `layerMemory` keeps the
- * mails for tests. Needs `Notices`.
+ * Mails a link to an address that is to become a sender (docs/platform.md, 9.14). `layer` hands the mail over like any
+ * other; `layerMemory` keeps the mails for tests. Needs `Notices`.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { randomText } from "../../../common/identifiers.ts"
@@ -9,7 +9,7 @@ import type { Account } from "../domains/model.ts"
 
 /** A link for the owner of an address. */
 export interface VerificationLink {
-  /** Who asks to send from the address; a test account's mail never leaves the platform. */
+  /** The account that wants to send from the address; a test account's mail never leaves the platform. */
   readonly account: Account
   readonly to: string
   readonly link: string
@@ -29,7 +29,10 @@ export class VerificationMail extends Context.Service<
   static readonly layerMemory = (sent: Array<VerificationLink>): Layer.Layer<VerificationMail> =>
     Layer.succeed(VerificationMail, VerificationMail.of({ send: (mail) => Effect.sync(() => void sent.push(mail)) }))
 
-  /** Through the queue of the hand-off: what is not taken at once is tried again, and waits where there is no relay. */
+  /**
+   * Mails through the queue of the hand-off: a mail that is not taken immediately is tried again, and waits if there is
+   * no relay.
+   */
   static readonly layer: Layer.Layer<VerificationMail, never, Notices> = Layer.effect(
     VerificationMail,
     Effect.map(Notices, ({ order }) =>

@@ -1,4 +1,4 @@
-/** A single address that is to become a sender, as its row has it (docs/platform.md, 9.14). */
+/** Defines a single address that is to become a sender, as in its row (docs/platform.md, 9.14). */
 import type { Account } from "../domains/model.ts"
 import { normalizedDomain } from "../domains/normalizedDomain.ts"
 
@@ -17,7 +17,7 @@ export interface SingleSender extends Account {
 /** Quoted local parts are not taken. */
 const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 
-/** An address as senders and suppressions keep it, in lower case, its domain in punycode; undefined for what is no address. */
+/** An address as senders and suppressions keep it, in lower case, its domain in punycode; undefined if it is none. */
 export const normalizedAddress = (given: string): string | undefined => {
   const at = given.lastIndexOf("@")
   const local = given.slice(0, Math.max(0, at))

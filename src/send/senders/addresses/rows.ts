@@ -1,4 +1,7 @@
-/** Rows of single addresses, and when each address was mailed last. Each function is one statement or two, and joins the caller's transaction. Needs `SqlClient`. */
+/**
+ * Reads and writes the rows of single addresses, and the time of each address's last mail. Each function is one
+ * statement or two, and joins the caller's transaction. Needs `SqlClient`.
+ */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { IdempotentRequest } from "../../../http/idempotency.ts"
@@ -90,7 +93,7 @@ const ownerRows = (sql: SqlClient.SqlClient) => {
         where s.status = 'pending'
         returning *`),
 
-    /** Frees keys that stand for their request no longer. */
+    /** Frees keys that no longer identify their request. */
     forgetKeys: (account: Account, now: number): Effect.Effect<void, SqlError.SqlError> =>
       Effect.asVoid(sql`
         update send_senders set idempotency_key = null, request_digest = null
@@ -139,5 +142,5 @@ const linkRows = (sql: SqlClient.SqlClient) => ({
     Effect.asVoid(sql`delete from send_sender_mails where digest = ${digest} and mailed_at = ${now}`)
 })
 
-/** How the rest of this folder reads and writes rows. */
+/** Makes the statements for the rest of this folder. */
 export const senderRows = Effect.map(SqlClient.SqlClient, (sql) => ({ ...ownerRows(sql), ...linkRows(sql) }))

@@ -1,6 +1,7 @@
 /**
- * `DomainChecks`: asks name servers for the records of domains, and lets those that have them send. Which domains are verified is decided by their `SendSender`; the row
- * follows. A supervised fiber looks at what is due, on every node: a domain is leased by one of them. Needs `SqlClient`, and the engine when a domain is verified.
+ * Checks the records of domains at name servers, and lets the verified ones send. The `SendSender` of a domain decides
+ * whether it is verified; the row follows. A supervised fiber on every node checks the domains that are due; a lease
+ * gives each to one of them. Needs `SqlClient`, and the engine when a domain is verified.
  */
 import { Cause, Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -33,7 +34,7 @@ import {
 import type { Account, Domain, Proof } from "./model.ts"
 import { type DomainRows, domainRows } from "./rows.ts"
 
-/** Why a check may have no outcome. `TooManySenders` is the one rejection of a verification. */
+/** The errors of a check without an outcome. `TooManySenders` is the one rejection of a verification. */
 export type CheckError = SenderRejection | AskError | EngineNotStarted | SqlError.SqlError
 
 export interface DomainChecksOptions {
@@ -44,16 +45,22 @@ export interface DomainChecksOptions {
 export class DomainChecks extends Context.Service<
   DomainChecks,
   {
-    /** Looks now, and answers the domain after it; undefined where it was deleted meanwhile. A test domain is verified without a look. */
+    /**
+     * Looks now, and answers the domain after it; undefined where it was deleted meanwhile. A test domain is verified
+     * without a look.
+     */
     readonly check: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
     /** Verifies it on an operator's word. */
     readonly vouch: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
     /**
-     * The texts that name servers have at these names now, in order; null where none answers. Changes nothing. A test domain's names are not looked at.
+     * The texts that name servers have at these names now, in order; null where none answers. Changes nothing. A test
+     * domain's names are not looked at.
      */
     readonly seen: (domain: Domain, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<SeenTexts>>
     readonly find: (account: Account, name: string) => Effect.Effect<Domain | undefined, SqlError.SqlError>
-    /** One round: all domains whose time has come, and how many there were. One that fails is left to the next round. */
+    /**
+     * One round: all domains whose time has come, and how many there were. One that fails is left to the next round.
+     */
     readonly round: Effect.Effect<number, SqlError.SqlError>
   }
 >()("sluice/send/DomainChecks") {
@@ -80,7 +87,7 @@ export class DomainChecks extends Context.Service<
   )
 }
 
-/** What a name has; null where nobody says. */
+/** The records of a name; null if no server answers. */
 export type SeenTexts = ReadonlyArray<string> | null
 
 /** Most texts of a name that are shown, and characters of each. */
@@ -113,7 +120,7 @@ const seenOf = (answer: NameAnswer<boolean> | undefined): Seen => {
   return answer._tag === "Found" && answer.value ? "found" : "missing"
 }
 
-/** Asks for both records at once. */
+/** Asks for both records concurrently. */
 const look = (askServers: AskNameServers, domain: Domain): Effect.Effect<NeededRecords<Seen>> =>
   askServers((resolver) => [
     resolver.resolveTxt(ownershipName(domain)).then((found: ReadonlyArray<TextRecord>) => hasOwnership(domain, found)),
@@ -154,7 +161,7 @@ const make = (
     const now = yield* Clock.currentTimeMillis
     yield* engine.ask(SendSender, target(domain), { _tag: "Verify" })
     const after = yield* rows.verified(domain.id, proof, checked, now)
-    // Who deletes a domain removes the sender before the row, and a verification in between would outlive both.
+    // A deletion removes the sender before the row, and a verification in between would outlive both.
     if (after === undefined && (yield* rows.byName(domain, domain.name)) === undefined)
       yield* Effect.ignore(engine.ask(SendSender, target(domain), { _tag: "Remove" }))
     return after

@@ -1,6 +1,7 @@
 /**
- * `Domains`: the domains of an account that are to become senders (docs/platform.md, 9.13): added with a token and a DKIM key of their own, verified by DNS, removed. A domain
- * that speaks for a higher risk raises its account's. Needs `SqlClient`, `Engine`, `Organizations`, `RiskSignals` and `DomainChecks`.
+ * Manages the domains of an account that are to become senders (docs/platform.md, 9.13): adds them with a token and a
+ * DKIM key of their own, has them verified by DNS, removes them. A domain with a signal of higher risk raises its
+ * account's risk. Needs `SqlClient`, `Engine`, `Organizations`, `RiskSignals` and `DomainChecks`.
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -82,7 +83,10 @@ export class Domains extends Context.Service<
       account: Account,
       id: string
     ) => Effect.Effect<Domain, DomainNotFound | DomainConflict | DomainError>
-    /** Makes the key that the domain is to sign with as soon as its record is there; one that waits already stays. `DomainConflict` before it is verified. */
+    /**
+     * Makes the key that the domain is to sign with as soon as its record is there; one that waits already stays.
+     * `DomainConflict` before it is verified.
+     */
     readonly rotateKey: (
       account: Account,
       id: string
@@ -94,7 +98,10 @@ export class Domains extends Context.Service<
     ) => Effect.Effect<void, DomainNotFound | DomainConflict | AskError | SqlError.SqlError>
     /** With what mail of a domain is signed; undefined where the account has not verified it. */
     readonly signingKey: (account: Account, name: string) => Effect.Effect<SigningKey | undefined, SqlError.SqlError>
-    /** Adds a domain that counts as verified, whatever its records: the demo organization's. Nothing happens where the account has it. */
+    /**
+     * Adds a domain that counts as verified, whatever its records: the demo organization's. Nothing happens where the
+     * account has it.
+     */
     readonly vouchFor: (
       account: Account,
       name: string
@@ -115,7 +122,7 @@ const targetOf = ({ mode, name, organizationId }: Domain) => ({
   key: senderKey(mode, senderName(name))
 })
 
-/** Why a sender cannot be removed; one that was never verified may go. */
+/** The reason why a sender cannot be removed; one that was never verified can. */
 const removalRefused = ({ name }: Domain, rejection: SenderRejection): Effect.Effect<void, DomainConflict> => {
   switch (rejection._tag) {
     case "NotVerified":

@@ -1,5 +1,6 @@
 /**
- * How a domain is added: what speaks for a higher risk raises its account's, a token and a key are made, and a test domain is verified at once (docs/platform.md, 9.13).
+ * Adds a domain: raises the account's risk for signals of a higher one, makes a token and a key, and verifies a test
+ * domain immediately (docs/platform.md, 9.13).
  */
 import { Clock, Effect } from "effect"
 import { makeBulkhead } from "../../../common/Bulkhead.ts"
@@ -19,7 +20,7 @@ import type { Account, Domain } from "./model.ts"
 import { normalizedDomain } from "./normalizedDomain.ts"
 import type { DomainRows } from "./rows.ts"
 
-/** What adding a domain rests on. */
+/** The services that adding a domain needs. */
 export interface AddDomainOptions {
   readonly keys: SecretsKeys
   readonly rows: DomainRows
@@ -90,7 +91,7 @@ export const makeAddDomain = (parts: AddDomainOptions) => {
     return yield* rows.insert(domain, seal(keys, key.privateKey, aboutDkimKey(domain.id)), request)
   })
 
-  /** What an earlier request with the same key has made, as it is now. */
+  /** The domain that an earlier request with the same key has made, as it is now. */
   const earlierOf = Effect.fnUntraced(function* (account: Account, request: IdempotentRequest | undefined) {
     if (request === undefined) return undefined
     const earlier = yield* rows.byKey(account, request.key, yield* Clock.currentTimeMillis)

@@ -1,10 +1,10 @@
-/** What a look at its records makes of a domain (docs/platform.md, 9.13). Pure. */
+/** Decides the result of a check of a domain's records (docs/platform.md, 9.13). Pure. */
 
 import type { NeededRecords, RecordStatus, Seen } from "./dnsRecords.ts"
 import { checkingMillis, firstCheckMillis, longestCheckMillis, recheckMillis } from "./limits.ts"
 import type { Domain } from "./model.ts"
 
-/** What changes of a domain by a check. */
+/** The changes of a domain by a check. */
 export type CheckResult = Pick<Domain, "stage" | "records" | "checkedAt" | "checkAt" | "checks">
 
 const statusAfter = (before: RecordStatus, seen: Seen): RecordStatus => {
@@ -13,13 +13,14 @@ const statusAfter = (before: RecordStatus, seen: Seen): RecordStatus => {
   return before === "verified" || before === "temporary_failure" ? "temporary_failure" : "pending"
 }
 
-/** The pause after so many checks without success: twice as long each time, up to an hour. */
+/** The pause after a number of checks without success: twice as long each time, up to an hour. */
 const pauseAfter = (checks: number): number =>
   Math.min(firstCheckMillis * 2 ** Math.min(checks - 1, 10), longestCheckMillis)
 
 /**
- * The domain after name servers were asked. A verified one stays so whatever is missing: somebody repairs a zone, and mail goes on meanwhile. `stage` becomes
- * `verified` where both records are there; whether the account has room for another sender is not known here.
+ * The domain after name servers were asked. A verified one stays so whatever is missing: somebody repairs a zone, and
+ * mail goes on meanwhile. `stage` becomes `verified` where both records are there; whether the account has room for
+ * another sender is not known here.
  */
 export const afterCheck = (domain: Domain, seen: NeededRecords<Seen>, now: number): CheckResult => {
   const records = {

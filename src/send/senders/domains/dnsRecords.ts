@@ -1,23 +1,27 @@
 /**
- * The DNS records of a domain: which its owner is to set, whether what name servers answer is what was asked for, and how they are shown (docs/platform.md, 9.13). Pure.
+ * Makes the DNS records that a domain's owner must set, compares them with the answers of name servers, and shows them
+ * (docs/platform.md, 9.13). Pure.
  */
 import { recordTtlSeconds } from "./limits.ts"
 
-/** What a domain's records are made of. */
+/** The values that a domain's records are made of. */
 export interface DomainIdentity {
   readonly name: string
   /** Proves that the owner of the domain is who added it. */
   readonly token: string
-  /** Where its DKIM key is. */
+  /** The selector of its DKIM key. */
   readonly selector: string
   /** SubjectPublicKeyInfo in base64, as a DKIM record has it. */
   readonly publicKey: string
 }
 
-/** What a name server says of a record. `unknown`: nobody said anything. */
+/** The answer of name servers about a record. `unknown`: none answered. */
 export type Seen = "found" | "missing" | "unknown"
 
-/** A record's state. `temporary_failure`: it was there when the domain was verified. `not_started`: it is not looked for. */
+/**
+ * A record's state. `temporary_failure`: it was there when the domain was verified. `not_started`: it is not looked
+ * for.
+ */
 export const recordStatuses = ["not_started", "pending", "verified", "temporary_failure", "failed"] as const
 export type RecordStatus = (typeof recordStatuses)[number]
 
@@ -51,7 +55,10 @@ const tagsOf = (text: string): ReadonlyMap<string, string> =>
     })
   )
 
-/** Whether one of the records holds the domain's key. The other tags may be the owner's own choice, but not another kind of key. */
+/**
+ * Whether one of the records holds the domain's key. The other tags may be the owner's own choice, but not another kind
+ * of key.
+ */
 export const hasDkim = (
   { publicKey }: Pick<DomainIdentity, "publicKey">,
   records: ReadonlyArray<TextRecord>

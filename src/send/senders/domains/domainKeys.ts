@@ -1,4 +1,4 @@
-/** DKIM keys of domains: made here, the private part sealed before it is stored. Needs no service. */
+/** Makes DKIM keys of domains, whose private part is sealed before it is stored. Needs no service. */
 
 import { generateKeyPair } from "node:crypto"
 import { promisify } from "node:util"

@@ -5,7 +5,7 @@ import type { SenderRejection } from "../../account/actors/index.ts"
 import { maximumSenders } from "../../limits.ts"
 import type { CheckError } from "./DomainChecks.ts"
 
-/** What was given is no domain. */
+/** The given text is no domain. */
 export class DomainInvalid extends Data.TaggedError("DomainInvalid")<{ readonly given: string }> {}
 
 /** The account has no domain of this id. */
@@ -15,10 +15,10 @@ export class DomainNotFound extends Data.TaggedError("DomainNotFound")<{ readonl
   }
 }
 
-/** What was asked does not fit what there is; the message says why. */
+/** The request does not fit the present state; the message says why. */
 export class DomainConflict extends Data.TaggedError("DomainConflict")<{ readonly message: string }> {}
 
-/** What may be away. */
+/** The systems that may be unreachable. */
 export type DomainError = Exclude<CheckError, SenderRejection> | OrganizationNotFound
 
 export const tooMany = new DomainConflict({ message: `An account has at most ${maximumSenders} domains and senders.` })

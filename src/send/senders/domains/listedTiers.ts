@@ -1,4 +1,4 @@
-/** The tiers of senders as lists show them (docs/platform.md, 9.13). */
+/** Reads the tiers of senders for lists (docs/platform.md, 9.13). */
 import { Effect } from "effect"
 import type { Engine } from "../../../engine/Engine.ts"
 import { SendSender } from "../../account/actors/index.ts"
@@ -7,7 +7,9 @@ import type { Tier } from "../../limits.ts"
 /** Senders that are asked together. */
 const asksAtOnce = 16
 
-/** The tier of each sender, in order; null of one whose owner cannot be reached now, because a list is good without it. */
+/**
+ * The tier of each sender, in order; null of one whose owner cannot be reached now, because a list is good without it.
+ */
 export const listedTiers = (
   engine: Engine["Service"],
   senders: ReadonlyArray<{ readonly organization: string; readonly key: string }>

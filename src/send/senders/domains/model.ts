@@ -1,15 +1,17 @@
-/** A domain that is to become a sender, as its row has it (docs/platform.md, 9.13). */
+/** Defines a domain that is to become a sender, as in its row (docs/platform.md, 9.13). */
 import type { Mode } from "../../account/actors/index.ts"
 import type { DomainIdentity, NeededRecords, RecordStatus } from "./dnsRecords.ts"
 
 /** `failed`: its records were looked for long enough. */
 export type DomainStage = "pending" | "verified" | "failed"
 
-/** Why it counts as verified: its records, an operator's word, or that a test domain proves nothing anyway. */
+/**
+ * The reason why it counts as verified: its records, an operator's word, or that a test domain proves nothing anyway.
+ */
 export const proofs = ["dns", "unchecked", "test"] as const
 export type Proof = (typeof proofs)[number]
 
-/** Whose a domain or sender is. */
+/** The owner of a domain or sender. */
 export interface Account {
   readonly organizationId: string
   readonly mode: Mode
@@ -37,7 +39,10 @@ export interface Domain extends Account, DomainIdentity {
 export const domainStatuses = ["pending", "verified", "failed", "partially_failed"] as const
 export type DomainStatus = (typeof domainStatuses)[number]
 
-/** The status in the words of Resend's API: a verified domain that has lost a record is `partially_failed`, and goes on sending. */
+/**
+ * The status in the words of Resend's API: a verified domain that has lost a record is `partially_failed`, and goes on
+ * sending.
+ */
 export const statusOf = ({ records, stage }: Pick<Domain, "records" | "stage">): DomainStatus => {
   if (stage !== "verified") return stage
   const isLost = records.ownership === "temporary_failure" || records.dkim === "temporary_failure"

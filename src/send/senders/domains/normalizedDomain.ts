@@ -1,4 +1,4 @@
-/** Names of domains as their owners give them, and as they are kept: lower case, punycode. Pure. */
+/** Normalizes the names of domains that owners give: lower case, punycode. Pure. */
 import { domainToASCII } from "node:url"
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -6,9 +6,9 @@ const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 /** Longest name that still has room for the names of its records below it. */
 const maximumLength = 200
 
-/** The name as it is kept; undefined for what is no domain that could send. */
+/** The name as it is kept; undefined if it is no domain that could send. */
 export const normalizedDomain = (given: string): string | undefined => {
-  // What a URL's host may be, and a domain may not, becomes something else there.
+  // A host that a URL may have and a domain may not becomes something else there.
   if (given.length > maximumLength || /[\s%@:/\\[\]?#]/.test(given)) return undefined
   const name = domainToASCII(given.endsWith(".") ? given.slice(0, -1) : given)
   const labels = name.split(".")

@@ -1,4 +1,7 @@
-/** Rows of domains. Each function is one statement and joins the caller's transaction. Needs `SqlClient`. */
+/**
+ * Reads and writes the rows of domains. Each function is one statement and joins the caller's transaction. Needs
+ * `SqlClient`.
+ */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Sealed } from "../../../common/secretsKeys.ts"
@@ -57,7 +60,7 @@ const one = (rows: Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>): Found 
 const accountIs = (sql: SqlClient.SqlClient, { mode, organizationId }: Account) =>
   sql`organization_id = ${organizationId} and mode = ${mode}`
 
-/** What an account's owner reads and writes. */
+/** The statements of an account's owner. */
 const ownerRows = (sql: SqlClient.SqlClient) => {
   const of = (account: Account) => accountIs(sql, account)
   return {
@@ -114,7 +117,7 @@ const ownerRows = (sql: SqlClient.SqlClient) => {
         on conflict do nothing
         returning *`),
 
-    /** Frees keys that stand for their request no longer. */
+    /** Frees keys that no longer identify their request. */
     forgetKeys: (account: Account, now: number): Effect.Effect<void, SqlError.SqlError> =>
       Effect.asVoid(sql`
         update send_domains set idempotency_key = null, request_digest = null
@@ -122,7 +125,7 @@ const ownerRows = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** What checks read and write. */
+/** The statements of checks. */
 const checkRows = (sql: SqlClient.SqlClient) => {
   const of = (account: Account) => accountIs(sql, account)
   return {
@@ -191,7 +194,7 @@ const checkRows = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** How the rest of this folder reads and writes rows. */
+/** Makes the statements for the rest of this folder. */
 export const domainRows = Effect.map(SqlClient.SqlClient, (sql) => ({ ...ownerRows(sql), ...checkRows(sql) }))
 
 export type DomainRows = Effect.Success<typeof domainRows>

@@ -1,10 +1,13 @@
-/** Where a sender stands: tier, cap, today's count, and what is missing to the next tier (docs/platform.md, 9.5). Pure. */
+/**
+ * Shows a sender's progress: tier, cap, today's count, and what it still needs for the next tier (docs/platform.md,
+ * 9.5). Pure.
+ */
 import type { SenderState } from "../../account/actors/index.ts"
 import { dayMillis, promotions, type Tier } from "../../limits.ts"
 import { waiting } from "../../rules/hold.ts"
 import { dailyCap, nextPromotion } from "../../rules/tier.ts"
 
-/** What leads to the next tier. Rates are parts of what was handed over. */
+/** The conditions of the next tier. Rates are shares of the emails handed over. */
 export interface NextTier {
   readonly tier: Tier
   readonly emailsMissing: number
@@ -19,7 +22,7 @@ export interface NextTier {
 export interface SenderProgress {
   readonly tier: Tier
   readonly dailyCap: number
-  /** Emails let go on this UTC day. */
+  /** Emails released on this UTC day. */
   readonly releasedToday: number
   readonly held: number
   readonly scheduled: number
@@ -29,7 +32,7 @@ export interface SenderProgress {
 
 const basisPoints = 10_000
 
-/** The share of what was handed over; of nothing it is nothing. */
+/** The share of the emails handed over; zero of none. */
 const rateOf = (count: number, handedOver: number): number => (handedOver === 0 ? 0 : count / handedOver)
 
 export const senderProgressOf = (state: SenderState, now: number): SenderProgress => {

@@ -1,6 +1,7 @@
 /**
- * `RiskSignals`: what speaks for a higher risk at sign-up and when a domain is added (docs/platform.md, 9.8). One signal is enough. `layer` asks name servers, with a
- * deadline, and takes silence for no signal; `layerMemory` knows what it was told and needs nothing else.
+ * Defines `RiskSignals`: the signals of a higher risk at sign-up and when a domain is added (docs/platform.md, 9.8).
+ * One signal is enough. `layer` asks name servers, with a deadline, and counts silence as no signal; `layerMemory`
+ * knows the answers that it was given and needs nothing else.
  */
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
@@ -15,7 +16,7 @@ import { type FindMailHosts, type MailHosts, makeFindMailHosts } from "./mailHos
 
 export interface Providers {
   readonly disposable: ReadonlySet<string>
-  /** Those of passing addresses among them. */
+  /** Domains of passing addresses. */
   readonly free: ReadonlySet<string>
 }
 
@@ -52,14 +53,14 @@ export const isListed = (list: ReadonlySet<string>, domain: string): boolean => 
   }
 }
 
-/** What speaks for the higher risk of a sign-up, in the order in which it is named. See {@link RiskSignals}. */
+/** The signals of a higher risk at a sign-up, in the order in which they are named. See {@link RiskSignals}. */
 export const signUpSignals = ["declared", "disposable_address", "free_address", "same_domain"] as const
-/** What speaks for the higher risk of a sign-up. See {@link RiskSignals}. */
+/** A signal of a higher risk at a sign-up. See {@link RiskSignals}. */
 export type SignUpSignal = (typeof signUpSignals)[number]
 
-/** What speaks for the higher risk of a domain, in the order in which it is named. See {@link RiskSignals}. */
+/** The signals of a higher risk of a domain, in the order in which they are named. See {@link RiskSignals}. */
 export const domainSignals = ["top_level_domain", "mixed_scripts", "brand_word", "no_mail_host"] as const
-/** What speaks for the higher risk of a domain. See {@link RiskSignals}. */
+/** A signal of a higher risk of a domain. See {@link RiskSignals}. */
 export type DomainSignal = (typeof domainSignals)[number]
 
 /**
@@ -79,9 +80,12 @@ export const riskOf = (signals: ReadonlyArray<SignUpSignal | DomainSignal>): Ris
 export interface SignUp<E = never, R = never> {
   /** The contact's address; null where there is none, which is no signal. */
   readonly email: string | null
-  /** What the operator says; `higher` is a signal. */
+  /** The operator's judgement; `higher` is a signal. */
   readonly declared?: Risk | undefined
-  /** How many organizations with an address of this domain, in lower case and punycode, were made in the last `sameDomainMillis`, this one not counted. */
+  /**
+   * The number of organizations with an address of this domain, in lower case and punycode, were made in the last
+   * `sameDomainMillis`, this one not counted.
+   */
   readonly earlierOfDomain: (domain: string) => Effect.Effect<number, E, R>
 }
 
@@ -92,7 +96,7 @@ export interface RiskSignalsOptions {
 }
 
 /**
- * What speaks for a higher risk of a sign-up or a domain.
+ * The signals of a higher risk of a sign-up or a domain.
  *
  * @example
  * ```ts
@@ -109,7 +113,10 @@ export class RiskSignals extends Context.Service<
   {
     /** The signals of a sign-up, in the order of `signUpSignals`. */
     readonly ofSignUp: <E = never, R = never>(signUp: SignUp<E, R>) => Effect.Effect<ReadonlyArray<SignUpSignal>, E, R>
-    /** The signals of a domain that an organization adds, in the order of `domainSignals`. Takes some seconds where name servers are silent. */
+    /**
+     * The signals of a domain that an organization adds, in the order of `domainSignals`. Takes some seconds where name
+     * servers are silent.
+     */
     readonly ofDomain: (domain: string, organizationId: string) => Effect.Effect<ReadonlyArray<DomainSignal>>
   }
 >()("sluice/send/RiskSignals") {
@@ -118,7 +125,9 @@ export class RiskSignals extends Context.Service<
     options: RiskSignalsOptions & { readonly nameServers?: ReadonlyArray<string> | undefined } = {}
   ): Layer.Layer<RiskSignals> => Layer.sync(RiskSignals, () => make(options, makeFindMailHosts(options.nameServers)))
 
-  /** Asks nobody: `mailHosts` says of each domain whether somebody takes its mail; of another one it is unknown. */
+  /**
+   * Asks no name server: `mailHosts` says of each domain whether a host takes its mail; of other domains it is unknown.
+   */
   static readonly layerMemory = (
     options: RiskSignalsOptions & { readonly mailHosts?: ReadonlyMap<string, MailHosts> | undefined } = {}
   ): Layer.Layer<RiskSignals> =>

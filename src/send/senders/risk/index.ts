@@ -1,4 +1,4 @@
-/** Signals of a higher risk (docs/platform.md, 9.8). */
+/** Exports the signals of a higher risk (docs/platform.md, 9.8). */
 export { hasBrandWord, hasMixedScripts, hasRiskyTopLevelDomain, riskyTopLevelDomains } from "../../rules/riskyDomain.ts"
 export { sameDomainMillis, sameDomainOrganizations } from "./limits.ts"
 export type { MailHosts } from "./mailHosts.ts"

@@ -1,4 +1,7 @@
-/** Whether anybody takes mail for a domain: its MX records, or else its addresses. Needs no service; tests bring name servers of their own. */
+/**
+ * Looks up whether a domain has a host that takes mail: its MX records, or else its addresses. Needs no service; tests
+ * bring name servers of their own.
+ */
 import type { MxRecord } from "node:dns"
 import { Duration, Effect, Option } from "effect"
 import { makeBulkhead } from "../../../common/Bulkhead.ts"
@@ -6,20 +9,20 @@ import { type AskNameServers, makeNameServers } from "../../../common/nameServer
 import { mailHostLookups, mailHostLookupsOfOrganization, mailHostsMillis } from "./limits.ts"
 
 /**
- * `none`: name servers said of every kind of record that there is none. `unknown`: none that knows the outside world said anything in time.
- * See {@link RiskSignals}.
+ * `none`: name servers said of every kind of record that there is none. `unknown`: none that knows the outside world
+ * said anything in time. See {@link RiskSignals}.
  */
 export type MailHosts = "some" | "none" | "unknown"
 
-/** Looks at the expense of an organization, so that another's dead names keep nobody waiting. */
+/** Looks at the expense of an organization, so that another's dead names delay no one else. */
 export type FindMailHosts = (domain: string, organizationId: string) => Effect.Effect<MailHosts>
 
-/** A record with an empty host says that nobody takes mail (RFC 7505). */
+/** A record with an empty host says that no host takes mail (RFC 7505). */
 const namesHost = (records: ReadonlyArray<MxRecord>): boolean => records.some(({ exchange }) => exchange !== "")
 
 /**
- * Whether the name servers know the domain's top-level domain. Resolvers of closed networks deny every name of the world outside, and one that denies `org` says nothing
- * about `example.org`.
+ * Whether the name servers know the domain's top-level domain. Resolvers of closed networks deny every name of the
+ * world outside, and one that denies `org` says nothing about `example.org`.
  */
 const knowTopLevelDomain = (askServers: AskNameServers, domain: string): Effect.Effect<boolean> =>
   Effect.map(
