@@ -3,6 +3,7 @@
  * here is synchronous; the fibers around it are in `attempt.ts`, `storeSync.ts` and `WebhookDispatcher.ts`.
  */
 import { type Clock, Effect, MutableList } from "effect"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { Shares } from "../../common/Shares.ts"
 import { Wakeup } from "../../engine/Wakeup.ts"
 import type { CommittedDeliveries } from "../delivery/DispatchListener.ts"
@@ -52,6 +53,9 @@ const maximumIdleWorkers = 5_000
 /** Most timers for later looks at the store. The next scan finds what they do not cover. */
 const maximumTimers = 10_000
 
+/** Most deliveries that are remembered because their attempt outlived a life of their partition. */
+const maximumOutlived = 10_000
+
 interface Timer {
   readonly at: number
   readonly worker: Worker
@@ -88,6 +92,11 @@ export class DispatcherState {
    * Ids of deliveries whose outcome is being recorded. The outcome may count already, so they must not be given back.
    */
   readonly recording = new Set<string>()
+  /**
+   * Ids of deliveries whose attempt outlived a life of their partition, and whose outcome the store has. The next life
+   * may write their job before, and hand them over after.
+   */
+  readonly outlived = new BoundedMap<string, true>(maximumOutlived)
   /** Wakes the fiber that takes from the store and gives back. */
   readonly wakeup = new Wakeup()
   /** Workers with offered deliveries that wait for room. */
@@ -258,7 +267,7 @@ export class DispatcherState {
       const worker = this.workers.get(endpointId)
       if (endpoint === null && worker !== undefined) this.cancel(worker)
     }
-    for (const delivery of taken) this.hold(delivery)
+    for (const delivery of taken) if (!this.outlived.delete(delivery.id)) this.hold(delivery)
     for (const { dueAt, endpointId, partition } of retries)
       this.arm(this.worker(partition, endpointId), jobLanes.retry, dueAt)
     for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked])

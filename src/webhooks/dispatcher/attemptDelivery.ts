@@ -146,6 +146,7 @@ const submit = (
     (counted) => {
       dispatching.release(delivery)
       const { result } = outcome
+      if (counted === true && delivery.task?.isAbandoned === true) dispatching.outlived.set(delivery.id, true)
       if (counted === true && result._tag === "Again") dispatching.arm(worker, jobLanes.retry, result.dueAt)
       return counted === true
     }
