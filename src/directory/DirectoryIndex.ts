@@ -29,7 +29,12 @@ export interface CodeColumns {
   readonly ocn: Uint32Array
   readonly company: Uint32Array
   readonly rateCenter: Uint32Array
+  /** Two bits a code, four codes a byte, the first one lowest: position in `pooledValues`. See {@link pooledAt}. */
+  readonly pooled: Uint8Array
 }
+
+/** What `CodeColumns.pooled` says of a code. */
+export const pooledValues = [null, false, true] as const
 
 /** One row per area code that has records, ordered by NPA. See {@link Directory}. */
 export interface AreaCodeColumns {
@@ -79,7 +84,8 @@ export const emptyIndex: DirectoryIndex = {
     state: new Uint32Array(0),
     ocn: new Uint32Array(0),
     company: new Uint32Array(0),
-    rateCenter: new Uint32Array(0)
+    rateCenter: new Uint32Array(0),
+    pooled: new Uint8Array(0)
   },
   areaCodes: {
     npa: new Uint16Array(0),
@@ -111,6 +117,10 @@ export const emptyIndex: DirectoryIndex = {
 /** The string of a number, null for 0. */
 export const stringAt = (index: DirectoryIndex, number: number): string | null =>
   number === 0 ? null : index.strings[number]!
+
+/** Whether a row of `codes` is pooled, null where its file does not say. */
+export const pooledAt = (index: DirectoryIndex, code: number): boolean | null =>
+  pooledValues[(index.codes.pooled[code >>> 2]! >>> ((code & 3) << 1)) & 3]!
 
 /** The carrier type of a row of `carriers`. */
 export const carrierTypeAt = (index: DirectoryIndex, carrier: number) => {

@@ -1,5 +1,5 @@
 import { Data } from "effect"
-import type { CodeColumns, DirectoryIndex } from "./DirectoryIndex.ts"
+import { type CodeColumns, type DirectoryIndex, pooledValues } from "./DirectoryIndex.ts"
 import { deriveAreaCodes, deriveCarriers, deriveCounts, type ListedCarrier } from "./derivation.ts"
 import {
   type AreaCodeRecord,
@@ -24,11 +24,11 @@ export interface IndexBuilder {
    */
   readonly addCode: (record: CodeRecord) => void
   /**
-   * Adds codes of one country and status, without anything else.
+   * Adds codes of one country and status, pooled or not, without anything else.
    * @param codes NPA-NXX after NPA-NXX, 6 digits each, without separators
    * @throws InvalidRecord when `codes` is anything else
    */
-  readonly addCodes: (country: Country, status: ExchangeStatus, codes: string) => void
+  readonly addCodes: (country: Country, status: ExchangeStatus, pooled: boolean | null, codes: string) => void
   /**
    * Sets a value in one column for codes that were added.
    * @throws InvalidRecord when `codes` is not as above, or names a code that was not added
@@ -89,7 +89,9 @@ const makeColumns = (length: number) => ({
   state: new Uint32Array(length),
   ocn: new Uint32Array(length),
   company: new Uint32Array(length),
-  rateCenter: new Uint32Array(length)
+  rateCenter: new Uint32Array(length),
+  /** Position in `pooledValues`, here with a byte a code. */
+  pooled: new Uint8Array(length)
 })
 
 /** Rows for which room is made at first. */
@@ -144,7 +146,7 @@ class CodeRows {
   /** The rows by key, in steps of some milliseconds. */
   *sorted(): Generator<void, { readonly codes: CodeColumns; readonly npas: Uint16Array }> {
     const { columns, count, rowOfKey } = this
-    const codes = makeColumns(count)
+    const codes = { ...makeColumns(count), pooled: new Uint8Array((count + 3) >>> 2) }
     const npas = new Uint16Array(count)
     let to = 0
     for (let start = 0; start < keyCount; start += keysPerStep) {
@@ -159,6 +161,7 @@ class CodeRows {
         codes.ocn[to] = columns.ocn[from]!
         codes.company[to] = columns.company[from]!
         codes.rateCenter[to] = columns.rateCenter[from]!
+        codes.pooled[to >>> 2]! |= columns.pooled[from]! << ((to & 3) << 1)
         to++
       }
       yield
@@ -182,15 +185,18 @@ export const make = (): IndexBuilder => {
     columns.ocn[row] = strings.intern(record.ocn)
     columns.company[row] = strings.intern(record.company)
     columns.rateCenter[row] = strings.intern(record.rateCenter)
+    columns.pooled[row] = pooledValues.indexOf(record.pooled ?? null)
   }
 
-  const addCodes = (country: Country, status: ExchangeStatus, codes: string) => {
+  const addCodes = (country: Country, status: ExchangeStatus, pooled: boolean | null, codes: string) => {
     const countryNumber = countries.indexOf(country)
     const statusNumber = exchangeStatuses.indexOf(status)
+    const pooledNumber = pooledValues.indexOf(pooled)
     for (let at = 0; at < codes.length; at += keyLength) {
       const row = rows.rowFor(keyAt(codes, at))
       rows.columns.status[row] = statusNumber
       rows.columns.country[row] = countryNumber
+      rows.columns.pooled[row] = pooledNumber
     }
   }
 

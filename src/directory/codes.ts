@@ -2,7 +2,7 @@
  * Queries the directory by NPA-NXX code, for products that know numbers rather than carriers: one code with its
  * carrier, and the codes that pass some filters. Pure functions of an index, like `rules.ts`. Needs no service.
  */
-import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./DirectoryIndex.ts"
+import { carrierTypeAt, type DirectoryIndex, pooledAt, searchColumn, stringAt } from "./DirectoryIndex.ts"
 import { type CarrierType, type Country, countries, type ExchangeStatus, exchangeStatuses } from "./model.ts"
 import { findCarrier } from "./rules.ts"
 
@@ -14,6 +14,14 @@ export interface CodeCarrier {
   readonly carrierType: CarrierType | null
 }
 
+/**
+ * What a carrier was found by: the `code` that holds the number, or the `block` of a thousand numbers in it. See
+ * {@link findCode}.
+ */
+export const carrierBases = ["code", "block"] as const
+/** What a carrier was found by. See {@link findCode}. */
+export type CarrierBasis = (typeof carrierBases)[number]
+
 /** One code. Values that the files do not give are null. See {@link findCode}. */
 export interface NumberingCode {
   readonly npa: string
@@ -24,6 +32,9 @@ export interface NumberingCode {
   readonly status: ExchangeStatus
   /** Null without an OCN, and for a code that several carriers share. */
   readonly carrier: CodeCarrier | null
+  /** Whether the code's numbers are handed out in blocks, to carriers of their own; null where the file does not say. */
+  readonly pooled: boolean | null
+  readonly carrierBasis: CarrierBasis
 }
 
 /**
@@ -74,7 +85,9 @@ const codeAt = (index: DirectoryIndex, code: number): NumberingCode => {
             companyName: stringAt(index, index.carriers.company[carrier]!),
             commonName: stringAt(index, index.carriers.commonName[carrier]!),
             carrierType: carrierTypeAt(index, carrier)
-          }
+          },
+    pooled: pooledAt(index, code),
+    carrierBasis: "code"
   }
 }
 

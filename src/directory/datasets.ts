@@ -1,7 +1,8 @@
-import type { Statement } from "effect/sql"
+import { Effect } from "effect"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { type UnnestType, unnest } from "../postgres/unnest.ts"
 import type { Records } from "./files/DatasetReader.ts"
-import type { DatasetKind } from "./model.ts"
+import type { CodeRecord, DatasetKind } from "./model.ts"
 
 /**
  * Describes how the records of each kind of file are stored: their table, the columns of the key, and how a batch is
@@ -27,7 +28,8 @@ const codes = {
     ["ocn", "text"],
     ["company", "text"],
     ["rate_center", "text"],
-    ["status", "text"]
+    ["status", "text"],
+    ["pooled", "boolean"]
   ],
   keyLength: 2
 } as const
@@ -61,6 +63,21 @@ export const datasets: Readonly<Record<DatasetKind, Dataset>> = {
   }
 }
 
+/**
+ * The dataset with those of its columns that its table has: programs that embed the directory may have made its tables
+ * without the later ones (`addDirectoryDetails`).
+ */
+export const datasetAsStored = Effect.fnUntraced(function* (
+  dataset: Dataset
+): Effect.fn.Return<Dataset, SqlError.SqlError, SqlClient.SqlClient> {
+  const sql = yield* SqlClient.SqlClient
+  const columns = yield* sql<{ readonly name: string }>`
+    select attname as name from pg_attribute
+    where attrelid = to_regclass(${dataset.table}::text) and attnum > 0 and not attisdropped`
+  const stored = new Set(columns.map(({ name }) => name))
+  return { ...dataset, columns: dataset.columns.filter(([name]) => stored.has(name)) }
+})
+
 /** A query whose rows are the records of a batch, its columns in the order of the dataset's. */
 export const batchQuery = (
   sql: (strings: TemplateStringsArray, ...values: ReadonlyArray<Statement.Fragment>) => Statement.Fragment,
@@ -78,9 +95,12 @@ export const batchQuery = (
         ocn: text,
         company: text,
         rateCenter: text,
-        status: text
+        status: text,
+        pooled: "bool" as const
       }
-      return sql`select * from ${unnest(batch.records, types)}`
+      // A record may lack `pooled`, which goes as null.
+      const records = batch.records as ReadonlyArray<Required<CodeRecord>>
+      return sql`select * from ${unnest(records, types)}`
     }
     case "CARRIER_TYPES": {
       const types = { ocn: text, companyName: text, commonName: text, type: text, country: text }

@@ -6,8 +6,10 @@
 import "../common/checkedNodePeers.ts"
 
 export {
+  type CarrierBasis,
   type CodeCarrier,
   type CodeFilters,
+  carrierBases,
   codesMatching,
   findCode,
   type NumberingCode,
@@ -46,7 +48,7 @@ export {
   IngestionSummary
 } from "./ingestionSchema.ts"
 export type { DirectoryState } from "./load.ts"
-export { createDirectoryTables } from "./migrations.ts"
+export { addDirectoryDetails, createDirectoryTables } from "./migrations.ts"
 export type {
   AreaCodeRecord,
   CarrierType,

@@ -3,7 +3,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
 import { storableText } from "../postgres/errorText.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
-import { batchQuery, datasets } from "./datasets.ts"
+import { batchQuery, datasetAsStored, datasets } from "./datasets.ts"
 import { apply, compare, conflicts, type Difference, removals, type Scope, stagingTable } from "./difference.ts"
 import { type Admission, judgeAge, judgeRemovals, judgeRetired } from "./fileAdmission.ts"
 import { type DirectoryFile, type FileSummary, readFile } from "./files/read.ts"
@@ -60,7 +60,6 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
 ): Effect.fn.Return<IngestionSummary, IngestionError, SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
   const startedAt = yield* Clock.currentTimeMillis
-  const dataset = datasets[file.kind]
   const report = yield* makeReporter(file, options)
   const { difference, scope, seen, refusal, summary } = yield* Effect.gen(function* () {
     yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
@@ -71,6 +70,7 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
     // The lock starts here: files are read side by side, but each is compared with what the one before has stored.
     yield* takeLock((holder) => report("waiting", summary.records, holder))
     yield* refuseConflicts(file)
+    const dataset = yield* datasetAsStored(datasets[file.kind])
     const named = dataset.keyLength === codeKeyLength ? summary.coverage.areaCodes : null
     const { kind, publicationDate, unread } = summary
     const candidate = { name: file.name, kind, publicationDate }

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
+import { datasetAsStored, datasets } from "./datasets.ts"
 import * as IndexBuilder from "./IndexBuilder.ts"
 import { loadImage } from "./indexImage.ts"
 import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
@@ -58,12 +59,23 @@ const eachInTurns = <A>(rows: ReadonlyArray<A>, use: (row: A) => void): Effect.E
     }
   })
 
+/** Codes, 6 digits each, that have these values. */
+interface CodeGroup {
+  readonly country: Country
+  readonly status: ExchangeStatus
+  readonly pooled: boolean | null
+  readonly codes: string
+}
+
 const addRecords = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
   const sql = yield* SqlClient.SqlClient
-  const groups = yield* sql<{ readonly country: Country; readonly status: ExchangeStatus; readonly codes: string }>`
-    select country, status, string_agg(npa || nxx, '') as codes from directory_codes group by country, status`
-  for (const { codes, country, status } of groups) {
-    builder.addCodes(country, status, codes)
+  const stored = yield* datasetAsStored(datasets.NANPA)
+  const pooled = stored.columns.some(([name]) => name === "pooled") ? sql`pooled` : sql`null::boolean`
+  const groups = yield* sql<CodeGroup>`
+    select country, status, ${pooled} as pooled, string_agg(npa || nxx, '') as codes
+    from directory_codes group by 1, 2, 3`
+  for (const { codes, country, pooled, status } of groups) {
+    builder.addCodes(country, status, pooled, codes)
     yield* Effect.yieldNow
   }
   const columns = [

@@ -70,3 +70,25 @@ export const createDirectoryTables = Effect.gen(function* () {
     )`
   yield* sql`insert into directory_generation (generation) values (0)`
 })
+
+/**
+ * Adds what later versions read from the same files: whether a code is pooled, and the details of an area code. Records
+ * stored before have null, as if their file did not say, until the file is ingested again. Without these columns the
+ * directory works as before.
+ *
+ * @example
+ * ```ts
+ * import { addDirectoryDetails, createDirectoryTables } from "sluice/directory"
+ *
+ * // two of the `migrations` of `Durable.layer`
+ * export const migrations = [
+ *   { number: 1, name: "directory", run: createDirectoryTables },
+ *   { number: 2, name: "details of the directory", run: addDirectoryDetails }
+ * ]
+ * ```
+ */
+export const addDirectoryDetails = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table directory_codes add column pooled boolean`
+  yield* sql`alter table directory_area_codes add column details jsonb`
+})

@@ -35,6 +35,11 @@ export interface CodeRecord {
   readonly company: string | null
   readonly rateCenter: string | null
   readonly status: ExchangeStatus
+  /**
+   * Whether the code's numbers are handed out in blocks of a thousand, so that the carrier of a number may be another
+   * one than the code's. Null or missing where the file does not say.
+   */
+  readonly pooled?: boolean | null | undefined
 }
 
 /** One line of the carrier type list. See {@link codesMatching}. */

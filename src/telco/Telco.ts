@@ -50,6 +50,8 @@ export interface InventoryResult {
   readonly rateCenter: string | null
   readonly status: NumberingCode["status"] | null
   readonly carrier: NumberingCode["carrier"]
+  readonly pooled: boolean | null
+  readonly carrierBasis: NumberingCode["carrierBasis"] | null
 }
 
 export interface SearchQuery extends CodeFilters {
@@ -112,7 +114,15 @@ const make = Effect.gen(function* () {
     return { tn, ...code, inInventory }
   })
 
-  const unknown = { country: null, state: null, rateCenter: null, status: null, carrier: null }
+  const unknown = {
+    country: null,
+    state: null,
+    rateCenter: null,
+    status: null,
+    carrier: null,
+    pooled: null,
+    carrierBasis: null
+  }
 
   const numbersOf = Effect.fnUntraced(function* (
     index: DirectoryIndex,

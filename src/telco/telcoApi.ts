@@ -4,7 +4,7 @@
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { carrierTypes, countries, exchangeStatuses, Pagination } from "../directory/index.ts"
+import { carrierBases, carrierTypes, countries, exchangeStatuses, Pagination } from "../directory/index.ts"
 import { limitParameter, offsetParameter } from "../http/parameters.ts"
 import { InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import { TelcoAccess } from "../platform/access.ts"
@@ -46,7 +46,18 @@ const tn = Schema.String.annotate({ description: "The number, 10 digits", exampl
 const state = Schema.NullOr(Schema.String).annotate({ description: "State or province", examples: ["NY"] })
 const rateCenter = Schema.NullOr(Schema.String).annotate({ examples: ["NWYRCYZN01"] })
 const carrier = Schema.NullOr(TelcoCarrier).annotate({
-  description: "Null where the code is assigned to none, or to several"
+  description: "The carrier that the code is assigned to; null where that is none, or several",
+  examples: [{ ocn: "9104", companyName: "VERIZON NEW YORK, INC.", commonName: null, carrierType: "ILEC" } as const]
+})
+const pooled = Schema.NullOr(Schema.Boolean).annotate({
+  description:
+    "Whether the code's numbers are handed out in blocks of a thousand, so that the carrier of the number may be another one; null where the published file does not say",
+  examples: [true]
+})
+const CarrierBasis = Schema.Literals(carrierBases).annotate({
+  description:
+    "What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers. Always `code` so far",
+  examples: ["code"]
 })
 
 export const TelcoLookup = Schema.Struct({
@@ -58,6 +69,8 @@ export const TelcoLookup = Schema.Struct({
   rateCenter,
   status: Schema.Literals(exchangeStatuses),
   carrier,
+  pooled,
+  carrierBasis: CarrierBasis,
   inInventory: Schema.Boolean.annotate({ description: "Whether the caller's inventory holds the number" })
 }).annotate({ identifier: "TelcoLookup" })
 
@@ -68,7 +81,9 @@ export const TelcoCode = Schema.Struct({
   state,
   rateCenter,
   status: Schema.Literals(exchangeStatuses),
-  carrier
+  carrier,
+  pooled,
+  carrierBasis: CarrierBasis
 }).annotate({ identifier: "TelcoCode" })
 
 export const TelcoNumber = Schema.Struct({
@@ -79,7 +94,9 @@ export const TelcoNumber = Schema.Struct({
   state,
   rateCenter,
   status: Schema.NullOr(Schema.Literals(exchangeStatuses)),
-  carrier
+  carrier,
+  pooled,
+  carrierBasis: Schema.NullOr(CarrierBasis)
 }).annotate({ identifier: "TelcoNumber", description: "Null throughout where the directory has no record of the code" })
 
 export const TelcoSearchPage = Schema.Struct({

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { codesMatching, findCode, searchCodes } from "../../src/directory/codes.ts"
+import * as IndexBuilder from "../../src/directory/IndexBuilder.ts"
 import { often } from "../support/often.ts"
 import * as Naive from "./naive.ts"
 import { arbitraryRecords, code, indexOf, listed, ocns, states } from "./records.ts"
@@ -14,7 +15,7 @@ const between = (minimum: number, maximum: number) =>
 
 const naiveCodes = (records: Parameters<typeof Naive.make>[0]) => {
   const { carriers, codes } = Naive.make(records)
-  return codes.map(({ country, npa, nxx, ocn, rateCenter, state, status }) => {
+  return codes.map(({ country, npa, nxx, ocn, pooled, rateCenter, state, status }) => {
     const found = carriers.find((carrier) => carrier.ocn === ocn)
     return {
       npa,
@@ -31,7 +32,9 @@ const naiveCodes = (records: Parameters<typeof Naive.make>[0]) => {
               companyName: found.company_name,
               commonName: found.common_name,
               carrierType: found.carrier_type
-            }
+            },
+      pooled: pooled ?? null,
+      carrierBasis: "code" as const
     }
   })
 }
@@ -111,6 +114,27 @@ describe("codes equal a naive scan", () => {
       assert.deepStrictEqual(codesMatching(index, { rateCenter }), ["416200", "416201", "416202"])
     }
   })
+
+  it("a code of a program that knows of no pooled codes has null", () => {
+    const { pooled: _, ...record } = code("212-200")
+    assert.isNull(findCode(indexOf({ codes: [record] }), "212", "200")!.pooled)
+  })
+
+  it.prop(
+    "pooled or not, also where they were added by columns, as the database gives them",
+    { records: arbitraryRecords },
+    ({ records }) => {
+      const { codes } = Naive.make(records)
+      const builder = IndexBuilder.make()
+      for (const { country, npa, nxx, pooled, status } of codes.toReversed()) {
+        builder.addCodes(country, status, pooled ?? null, npa + nxx)
+      }
+      const index = builder.build()
+      for (const { npa, nxx, pooled } of codes) assert.strictEqual(findCode(index, npa, nxx)!.pooled, pooled)
+      assert.strictEqual(index.codes.pooled.byteLength, Math.ceil(codes.length / 4))
+    },
+    { arbitrary: { runs: often(100) } }
+  )
 
   it("a code that several carriers share has none", () => {
     const index = indexOf({ codes: [code("212-200", { ocn: "MULT" })], carrierTypes: [listed("MULT")] })

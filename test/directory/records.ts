@@ -28,6 +28,7 @@ export const code = (npaNxx: string, fields: Partial<CodeRecord> = {}): CodeReco
   company: "VERIZON NEW YORK, INC.",
   rateCenter: "NWYRCYZN01",
   status: "ASSIGNED",
+  pooled: null,
   ...fields
 })
 
@@ -72,7 +73,8 @@ export const arbitraryCode: Arbitrary.Arbitrary<CodeRecord> = Arbitrary.all({
   ocn: oneOrNull([...ocns, "MULT"]),
   company: oneOrNull(["ALPHA", "BETA", "Gamma, Inc.", "delta"]),
   rateCenter: oneOrNull(["Winnipeg", "NWYRCYZN01"]),
-  status: oneOf(exchangeStatuses)
+  status: oneOf(exchangeStatuses),
+  pooled: Arbitrary.schema(Schema.NullOr(Schema.Boolean))
 })
 
 export const arbitraryCarrierType: Arbitrary.Arbitrary<CarrierTypeRecord> = Arbitrary.all({

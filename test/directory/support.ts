@@ -12,19 +12,23 @@ import { SqlClient } from "effect/sql"
 import { bundledSources } from "../../src/directory/files/bundledSources.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import type { IngestionEvent, IngestionFailure, IngestionSummary } from "../../src/directory/ingestionSchema.ts"
-import { createDirectoryTables } from "../../src/directory/migrations.ts"
+import { addDirectoryDetails, createDirectoryTables } from "../../src/directory/migrations.ts"
 import type { DatasetKind } from "../../src/directory/model.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 
-const tables = Layer.effectDiscard(
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(createDirectoryTables))
-)
+const databaseWith = (migration: typeof createDirectoryTables) =>
+  Ingestions.layerInThread.pipe(
+    Layer.provideMerge(
+      Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(migration)))
+    ),
+    Layer.provideMerge(freshDatabase({ maxConnections: 4 }))
+  )
 
 /** A database with the directory's tables, and what ingests into it in the test's own thread. */
-export const directoryDatabase = Ingestions.layerInThread.pipe(
-  Layer.provideMerge(tables),
-  Layer.provideMerge(freshDatabase({ maxConnections: 4 }))
-)
+export const directoryDatabase = databaseWith(Effect.andThen(createDirectoryTables, addDirectoryDetails))
+
+/** The same as the first version made it. */
+export const firstDirectoryDatabase = databaseWith(createDirectoryTables)
 
 /** Ingestion into the test's database from a worker thread. */
 export const workerIngestions = Layer.unwrap(

@@ -87,6 +87,15 @@ export const placesOf = <const Names extends ReadonlyArray<string>>(columns: Col
   // `map` answers as many places as there are names, but its type does not say so.
   names.map(columns.at) as { readonly [Name in keyof Names]: number }
 
+/**
+ * What the cell of a file's optional column of pooled codes says; null for one that says neither, and for none. Such a
+ * cell makes no line malformed, since earlier versions did not look at it.
+ */
+export const pooledOfCell = (cell: string | undefined): boolean | null => {
+  const text = cell?.trim().toUpperCase()
+  return text === "Y" ? true : text === "N" ? false : null
+}
+
 /** Hands out the first `atMost` of `list` and keeps the rest. */
 export const takeFirst = <A>(list: Array<A>, atMost: number): ReadonlyArray<A> => list.splice(0, atMost)
 

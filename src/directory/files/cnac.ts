@@ -18,6 +18,7 @@ import {
   makeColumns,
   makeInterner,
   placesOf,
+  pooledOfCell,
   takeFirst,
   wrongFields
 } from "./DatasetReader.ts"
@@ -102,6 +103,7 @@ const shortfall = (recordsByAreaCode: Uint16Array, malformed: number): string | 
 export const makeCnacReader = (columns: Columns, publicationDate: string | null): DatasetReader => {
   const [npaAt, nxxAt, statusAt, exchangeAreaAt, companyAt, ocnAt] = placesOf(columns, required)
   const provinceAt = columns.at("Province")
+  const pooledAt = columns.at("Pooled")
   const name = makeInterner()
   const waiting: Array<CodeRecord> = []
   const seen = new Uint8Array(1_000_000)
@@ -138,7 +140,8 @@ export const makeCnacReader = (columns: Columns, publicationDate: string | null)
       ocn: ocn === "" ? null : name(ocn),
       company: company === "" ? null : name(company),
       rateCenter: exchangeArea === "" ? null : name(exchangeArea),
-      status
+      status,
+      pooled: pooledOfCell(cells[pooledAt])
     })
     return null
   }

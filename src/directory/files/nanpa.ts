@@ -17,6 +17,7 @@ import {
   makeColumns,
   makeInterner,
   placesOf,
+  pooledOfCell,
   takeFirst,
   wrongFields
 } from "./DatasetReader.ts"
@@ -109,6 +110,7 @@ const endsInside = (last: number, seen: Uint8Array, recordsByAreaCode: Uint16Arr
 /** Makes the reader for a file with this header. */
 export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): DatasetReader => {
   const [stateAt, codeColumn, ocnAt, companyAt, rateCenterAt, useAt] = placesOf(columns, required)
+  const pooledAt = columns.at("Pooled Code")
   const name = makeInterner()
   const waiting: Array<CodeRecord> = []
   const seen = new Uint8Array(1_000_000)
@@ -150,7 +152,8 @@ export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): Data
       ocn: ocn === "" ? null : name(ocn),
       company: company === "" ? null : name(company),
       rateCenter: rateCenter === "" || rateCenter === noRateCenter ? null : name(rateCenter),
-      status
+      status,
+      pooled: pooledOfCell(cells[pooledAt])
     })
     return null
   }

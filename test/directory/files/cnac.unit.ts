@@ -42,7 +42,8 @@ describe("CNAC status file", () => {
       ocn: "154E",
       company: "Iristel Inc.",
       rateCenter: "Charlottetown",
-      status: "ASSIGNED"
+      status: "ASSIGNED",
+      pooled: null
     })
     assert.deepInclude(
       codes.find((record) => record.nxx === "211"),
@@ -77,6 +78,24 @@ describe("CNAC status file", () => {
       codes.slice(100, 116).map((record) => record.status),
       Object.values(expected)
     )
+  })
+
+  it("[directory 1.2] says whether a code is pooled from the layout of 9 columns on", () => {
+    const { codes } = parse(fixture("cnac-9-columns-902.csv.gz"))
+    assert.deepStrictEqual(
+      tally(codes, (record) => String(record.pooled)),
+      { false: 800 }
+    )
+    const pooled = '902,450,"Assigned","Y","Halifax","NS","Bell Aliant","709G",""'
+    const nine = header.replace('"Status",', '"Status","Pooled",')
+    const others = lines(902).replaceAll('"Available",', '"Available","",').split("\r\n")
+    others[250] = pooled
+    const { codes: mixed } = parse(nine + others.join("\r\n"))
+    assert.deepStrictEqual(
+      tally(mixed, (record) => String(record.pooled)),
+      { null: 799, true: 1 }
+    )
+    assert.deepInclude(mixed[250], { nxx: "450", pooled: true })
   })
 
   it("may hold commas inside quotes", () => {

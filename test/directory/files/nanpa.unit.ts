@@ -5,7 +5,9 @@ const header =
   "State\tNPA-NXX\tOCN \tCompany   \tRateCenter\tEffectiveDate\tUse\tAssignDate   \tInitial/Growth\tPooled Code \tIn Service  \tFile Updated 07/06/2026\r\n"
 
 /** A line with the given cells changed. */
-const line = (change: Partial<Record<"state" | "code" | "ocn" | "company" | "rateCenter" | "use", string>> = {}) =>
+const line = (
+  change: Partial<Record<"state" | "code" | "ocn" | "company" | "rateCenter" | "use" | "pooled", string>> = {}
+) =>
   [
     change.state ?? "AK   ",
     change.code ?? "907-200",
@@ -16,7 +18,7 @@ const line = (change: Partial<Record<"state" | "code" | "ocn" | "company" | "rat
     change.use ?? "AS ",
     "02/21/2006   ",
     "I             ",
-    "N           ",
+    change.pooled ?? "N           ",
     "Yes      "
   ].join("\t")
 
@@ -80,7 +82,8 @@ describe("NANPA code assignments", () => {
       ocn: "6872",
       company: "GCI COMMUNICATION CORP. DBA GENERAL COMMUNICATION",
       rateCenter: "VALDEZ",
-      status: "ASSIGNED"
+      status: "ASSIGNED",
+      pooled: false
     })
   })
 
@@ -119,6 +122,17 @@ describe("NANPA code assignments", () => {
     ["a code with a future date", "334-975", { status: "ASSIGNED", ocn: "515J" }]
   ])("give %s", (_, code, expected) => {
     assert.deepInclude(byCode.get(code) ?? {}, expected)
+  })
+
+  it("[directory 1.2] say whether a code is pooled, and null where they do not", () => {
+    const cells = ["Y           ", "N           ", "            ", "y", "?"]
+    const lines = cells.map((pooled, n) => line({ code: `212-${300 + n}`, pooled }))
+    const { codes, verdict } = parse(`${header}${[...lines, line({ code: "213-200" })].join("\r\n")}\r\n`)
+    assert.strictEqual(complete(verdict).malformed.total, 0)
+    assert.deepStrictEqual(
+      codes.map((record) => record.pooled),
+      [true, false, null, true, null, false]
+    )
   })
 
   it.each([

@@ -16,6 +16,8 @@ interface Record {
   readonly rateCenter: string | null
   readonly status: string
   readonly carrier: { readonly ocn: string } | null
+  readonly pooled: boolean | null
+  readonly carrierBasis: string
 }
 
 interface SearchPage {
@@ -29,6 +31,8 @@ export const telcoSection = (platform: () => Reached): void => {
     /** A code with a carrier, and one with none, from the directory's own answers. */
     let assigned: Record
     let unassigned: Record
+    let us: ReadonlyArray<Record>
+    let canadian: ReadonlyArray<Record>
 
     const lookup = (text: string) => tenant.get(`/v1/telco/lookup/${encodeURIComponent(text)}`)
     const search = async (query: string): Promise<SearchPage> => {
@@ -49,9 +53,10 @@ export const telcoSection = (platform: () => Reached): void => {
 
     beforeAll(async () => {
       tenant = await makeTenant(platform(), "telco")
-      const codes = await codesOf("212")
-      assigned = codes.find(({ carrier }) => carrier !== null)!
-      unassigned = (await codesOf("416")).find(({ carrier }) => carrier === null)!
+      us = await codesOf("212")
+      canadian = await codesOf("416")
+      assigned = us.find(({ carrier }) => carrier !== null)!
+      unassigned = canadian.find(({ carrier }) => carrier === null)!
       expect(assigned).toBeDefined()
       expect(unassigned).toBeDefined()
     })
@@ -106,6 +111,8 @@ export const telcoSection = (platform: () => Reached): void => {
         "rateCenter",
         "status",
         "carrier",
+        "pooled",
+        "carrierBasis",
         "inInventory"
       ])
       // As the directory says.
@@ -117,6 +124,14 @@ export const telcoSection = (platform: () => Reached): void => {
         country: assigned.country,
         exchanges: [{ ocn: assigned.carrier?.ocn, rate_center: assigned.rateCenter, status: assigned.status }]
       })
+    })
+
+    it("[platform 4.2] tells whether the code is pooled, and that the carrier is the code's", async () => {
+      for (const pooled of [true, false, null]) {
+        const one = [...us, ...canadian].find((code) => code.pooled === pooled)!
+        const { body } = await lookup(`${one.npa}${one.nxx}0123`)
+        expect(body).toMatchObject({ pooled, carrierBasis: "code", carrier: one.carrier })
+      }
     })
 
     it("[platform 4.2] a code that the directory lacks is 404, and nothing is emitted", async () => {
@@ -255,7 +270,9 @@ export const telcoSection = (platform: () => Reached): void => {
         state: null,
         rateCenter: null,
         status: null,
-        carrier: null
+        carrier: null,
+        pooled: null,
+        carrierBasis: null
       })
       const tns = async (query: string) => (await find(query)).data.map(({ tn }) => tn)
       expect(await tns(`npa=${assigned.npa}`)).toEqual(numbers.slice(0, 2).toSorted())
