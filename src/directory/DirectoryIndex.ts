@@ -43,6 +43,17 @@ export interface AreaCodeColumns {
   readonly firstCode: Uint32Array
   readonly state: Uint32Array
   readonly country: Uint8Array
+  /** IANA names with blanks between them. */
+  readonly timeZones: Uint32Array
+  /** JSON of `overlay_complexes` of the answer. */
+  readonly overlayComplexes: Uint32Array
+  /** 0 for none. */
+  readonly parent: Uint16Array
+  readonly inServiceDate: Uint32Array
+  /** JSON of `dialing_plan` of the answer. */
+  readonly dialingPlan: Uint32Array
+  /** JSON of `relief` of the answer; 0 where there are no details. */
+  readonly relief: Uint32Array
 }
 
 /** One row per carrier, ordered by OCN. See {@link Directory}. */
@@ -91,7 +102,13 @@ export const emptyIndex: DirectoryIndex = {
     npa: new Uint16Array(0),
     firstCode: new Uint32Array(1),
     state: new Uint32Array(0),
-    country: new Uint8Array(0)
+    country: new Uint8Array(0),
+    timeZones: new Uint32Array(0),
+    overlayComplexes: new Uint32Array(0),
+    parent: new Uint16Array(0),
+    inServiceDate: new Uint32Array(0),
+    dialingPlan: new Uint32Array(0),
+    relief: new Uint32Array(0)
   },
   carriers: {
     ocn: new Uint32Array(0),

@@ -69,7 +69,8 @@ export const make = (index: DirectoryIndex, maxBytes: number = encodedAnswersMax
     },
     areaCode: (npa, query = {}) => {
       // Only codes that exist are cached, and they are digits, so no text from outside can look like another key.
-      const key = `npa ${npa} ${query.nxx} ${query.limit} ${query.offset}`
+      const whole = `npa ${npa} ${query.nxx} ${query.limit} ${query.offset}`
+      const key = query.include === undefined ? whole : `${whole} ${query.include}`
       const found = kept.get(key)
       return found === undefined
         ? Result.map(areaCodeByNpa(index, npa, query), (areaCode) => encode(key, areaCode))

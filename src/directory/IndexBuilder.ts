@@ -36,7 +36,7 @@ export interface IndexBuilder {
   readonly assign: (column: ValueColumn, value: string, codes: string) => void
   /** Adds a line of the carrier type list; one with the same OCN as an earlier one replaces it. */
   readonly addCarrierType: (record: CarrierTypeRecord) => void
-  /** Adds an area code of the NPA report. Its location counts only when no record names a state. */
+  /** Adds an area code of the NPA report. Its location counts as a state only when no record names one. */
   readonly addAreaCode: (record: AreaCodeRecord) => void
   /** The index of all that was added, built in steps of some milliseconds. The builder is used up. */
   readonly steps: () => Generator<void, DirectoryIndex>
@@ -102,7 +102,7 @@ class Strings {
   readonly texts: Array<string> = [""]
   private readonly numbers = new Map<string, number>()
 
-  intern(text: string | null): number {
+  intern = (text: string | null): number => {
     if (text === null) return 0
     const known = this.numbers.get(text)
     if (known !== undefined) return known
@@ -175,6 +175,7 @@ export const make = (): IndexBuilder => {
   const rows = new CodeRows()
   const listed = new Map<number, ListedCarrier>()
   const locations = new Map<number, number>()
+  const reports = new Map<number, AreaCodeRecord>()
 
   const addCode = (record: CodeRecord) => {
     const row = rows.rowFor(codeNumber(record.npa, "npa") * 1000 + codeNumber(record.nxx, "nxx"))
@@ -219,16 +220,19 @@ export const make = (): IndexBuilder => {
 
   const addAreaCode = (record: AreaCodeRecord) => {
     const location = record.locations[0]
-    if (location !== undefined) locations.set(codeNumber(record.npa, "npa"), strings.intern(location))
+    const npa = codeNumber(record.npa, "npa")
+    if (location !== undefined) locations.set(npa, strings.intern(location))
+    if (record.details !== null && record.details !== undefined) reports.set(npa, record)
   }
 
   function* steps(): Generator<void, DirectoryIndex> {
     const { codes, npas } = yield* rows.sorted()
-    const given = { strings: strings.texts, codes, npas, listed, locations, numberOf: strings.numberOf }
+    const { intern, numberOf, texts } = strings
+    const given = { strings: texts, codes, npas, listed, locations, reports, numberOf, intern }
     const areaCodes = deriveAreaCodes(given)
     yield
     const carriers = yield* deriveCarriers(given)
-    return { strings: strings.texts, codes, areaCodes, carriers, counts: deriveCounts(given, areaCodes) }
+    return { strings: texts, codes, areaCodes, carriers, counts: deriveCounts(given, areaCodes) }
   }
 
   const build = (): DirectoryIndex => {

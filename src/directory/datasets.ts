@@ -56,7 +56,8 @@ export const datasets: Readonly<Record<DatasetKind, Dataset>> = {
       ["in_service", "boolean"],
       ["use", "text"],
       ["country", "text"],
-      ["locations", "text[]"]
+      ["locations", "text[]"],
+      ["details", "jsonb"]
     ],
     keyLength: 1,
     country: null
@@ -107,11 +108,22 @@ export const batchQuery = (
       return sql`select * from ${unnest(batch.records, types)}`
     }
     case "NPA_REPORT": {
-      const types = { npa: text, inService: "bool" as const, use: text, country: text, locations: text }
-      // Unnest would turn an array of arrays into one row per element.
-      const rows = batch.records.map((record) => ({ ...record, locations: record.locations.join(",") }))
+      const types = {
+        npa: text,
+        inService: "bool" as const,
+        use: text,
+        country: text,
+        locations: text,
+        details: "jsonb" as const
+      }
+      const rows = batch.records.map((record) => ({
+        ...record,
+        // Unnest would turn an array of arrays into one row per element.
+        locations: record.locations.join(","),
+        details: record.details
+      }))
       return sql`
-        select npa, "inService", use, country, string_to_array(locations, ',') from ${unnest(rows, types)}`
+        select npa, "inService", use, country, string_to_array(locations, ','), details from ${unnest(rows, types)}`
     }
   }
 }

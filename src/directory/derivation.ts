@@ -1,5 +1,7 @@
 import type { AreaCodeColumns, CarrierColumns, CodeColumns, DirectoryCounts } from "./DirectoryIndex.ts"
-import { countries, exchangeStatuses, multipleCarriersOcn } from "./model.ts"
+import { type AreaCodeRecord, countries, exchangeStatuses, multipleCarriersOcn } from "./model.ts"
+import type { AreaCodeDetails } from "./schema.ts"
+import { timeZoneNames } from "./timeZones.ts"
 
 /**
  * Computes what an index knows beyond the records: carriers, the states of carriers and area codes by majority, and
@@ -24,7 +26,11 @@ export interface DerivationInput {
   readonly listed: ReadonlyMap<number, ListedCarrier>
   /** The NPA report's location, by NPA. */
   readonly locations: ReadonlyMap<number, number>
+  /** Records of the NPA report that have details, by NPA. */
+  readonly reports: ReadonlyMap<number, AreaCodeRecord>
   readonly numberOf: (text: string) => number
+  /** The number of a text, which is added where it is missing. */
+  readonly intern: (text: string | null) => number
 }
 
 /** Carriers that one step derives. */
@@ -82,15 +88,51 @@ const majorityCountry = (counts: ReadonlyArray<number>): number => {
   return winner
 }
 
+/** The columns of an area code's details. Area codes share most of the texts with others of their overlay. */
+const fillDetails = (
+  columns: AreaCodeColumns,
+  area: number,
+  record: AreaCodeRecord,
+  intern: DerivationInput["intern"]
+): void => {
+  const { details } = record
+  if (details === null || details === undefined) return
+  const { dialingPlan, inServiceDate, overlayComplexes, parent, relief, zones } = details
+  columns.timeZones[area] = intern(timeZoneNames(zones, record.country, record.locations).join(" ") || null)
+  columns.overlayComplexes[area] = overlayComplexes.length === 0 ? 0 : intern(JSON.stringify(overlayComplexes))
+  columns.parent[area] = Number(parent ?? 0)
+  columns.inServiceDate[area] = intern(inServiceDate)
+  const plan: AreaCodeDetails["dialing_plan"] = {
+    home_local: dialingPlan.homeLocal,
+    home_toll: dialingPlan.homeToll,
+    foreign_local: dialingPlan.foreignLocal,
+    foreign_toll: dialingPlan.foreignToll,
+    permissive_home_local: dialingPlan.permissiveHomeLocal,
+    permissive_home_toll: dialingPlan.permissiveHomeToll,
+    permissive_foreign_local: dialingPlan.permissiveForeignLocal,
+    notes: dialingPlan.notes
+  }
+  columns.dialingPlan[area] = intern(JSON.stringify(plan))
+  const { jeopardy, planning, status } = relief
+  columns.relief[area] = intern(JSON.stringify({ status, planning, jeopardy }))
+}
+
 /** The area codes of the records. An area code that only the NPA report knows does not count. */
-export const deriveAreaCodes = ({ codes, locations, npas, strings }: DerivationInput): AreaCodeColumns => {
+export const deriveAreaCodes = (given: DerivationInput): AreaCodeColumns => {
+  const { codes, intern, locations, npas, reports, strings } = given
   const starts: Array<number> = []
   for (let code = 0; code < npas.length; code++) if (code === 0 || npas[code] !== npas[code - 1]) starts.push(code)
   const areaCodes = {
     npa: new Uint16Array(starts.length),
     firstCode: Uint32Array.from([...starts, npas.length]),
     state: new Uint32Array(starts.length),
-    country: new Uint8Array(starts.length)
+    country: new Uint8Array(starts.length),
+    timeZones: new Uint32Array(starts.length),
+    overlayComplexes: new Uint32Array(starts.length),
+    parent: new Uint16Array(starts.length),
+    inServiceDate: new Uint32Array(starts.length),
+    dialingPlan: new Uint32Array(starts.length),
+    relief: new Uint32Array(starts.length)
   }
   const states = makeBallot(strings)
   for (let area = 0; area < starts.length; area++) {
@@ -103,6 +145,8 @@ export const deriveAreaCodes = ({ codes, locations, npas, strings }: DerivationI
     areaCodes.npa[area] = npa
     areaCodes.state[area] = states.take().winner || (locations.get(npa) ?? 0)
     areaCodes.country[area] = majorityCountry(byCountry)
+    const report = reports.get(npa)
+    if (report !== undefined) fillDetails(areaCodes, area, report, intern)
   }
   return areaCodes
 }

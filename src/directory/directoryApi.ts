@@ -43,6 +43,10 @@ const State = Schema.String.check(Schema.isPattern(/^[A-Za-z]{2}$/, { message: "
   examples: ["NY"]
 })
 
+const include = Schema.optional(Schema.Literals(["details"]).annotate({ message: "Expected details" })).annotate({
+  description: "Adds `details` of the area code: `details`"
+})
+
 const page = {
   limit: Schema.optional(limitParameter),
   offset: Schema.optional(offsetParameter)
@@ -88,7 +92,7 @@ const getCarrierByQuery = HttpApiEndpoint.get("getCarrierByQuery", "/v1/carrier"
 
 const getAreaCode = HttpApiEndpoint.get("getAreaCode", "/v1/npa/:npa", {
   params: { npa: Npa },
-  query: { nxx: Schema.optional(Nxx), ...page },
+  query: { nxx: Schema.optional(Nxx), include, ...page },
   success: AreaCode,
   error: [InvalidRequest, NotFound, Unavailable]
 })
@@ -102,7 +106,7 @@ const getAreaCode = HttpApiEndpoint.get("getAreaCode", "/v1/npa/:npa", {
 
 const getExchange = HttpApiEndpoint.get("getExchange", "/v1/npa/:npa/nxx/:nxx", {
   params: { npa: Npa, nxx: Nxx },
-  query: page,
+  query: { include, ...page },
   success: AreaCode,
   error: [InvalidRequest, NotFound, Unavailable]
 })
@@ -113,6 +117,7 @@ const getAreaCodeByQuery = HttpApiEndpoint.get("getAreaCodeByQuery", "/v1/npa", 
   query: {
     npa: Npa.pipe(Schema.annotateKey({ messageMissingKey: "Usage: /v1/npa/{npa} or /v1/npa?npa={npa}" })),
     nxx: Schema.optional(Nxx),
+    include,
     ...page
   },
   success: AreaCode,

@@ -56,8 +56,20 @@ export type {
   CodeRecord,
   Country,
   DatasetKind,
-  ExchangeStatus
+  DialingPlan,
+  ExchangeStatus,
+  ReportedDetails,
+  ReportedRelief
 } from "./model.ts"
 export { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model.ts"
-export { type AreaCodeQuery, type CarrierQuery, EntryNotFound, type PageQuery } from "./rules.ts"
-export { AreaCode, Carrier, CarrierDetail, CarrierPage, Exchange, Pagination, Statistics } from "./schema.ts"
+export { type AreaCodeQuery, type CarrierQuery, EntryNotFound, type PageQuery, timeZonesOf } from "./rules.ts"
+export {
+  AreaCode,
+  AreaCodeDetails,
+  Carrier,
+  CarrierDetail,
+  CarrierPage,
+  Exchange,
+  Pagination,
+  Statistics
+} from "./schema.ts"

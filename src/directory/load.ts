@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
-import { datasetAsStored, datasets } from "./datasets.ts"
+import { type Dataset, datasetAsStored, datasets } from "./datasets.ts"
 import * as IndexBuilder from "./IndexBuilder.ts"
 import { loadImage } from "./indexImage.ts"
 import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
@@ -67,10 +67,16 @@ interface CodeGroup {
   readonly codes: string
 }
 
+/** A column, or null of its type where the table has none such. */
+const columnOrNull = Effect.fnUntraced(function* (dataset: Dataset, column: string, type: string) {
+  const sql = yield* SqlClient.SqlClient
+  const { columns } = yield* datasetAsStored(dataset)
+  return columns.some(([name]) => name === column) ? sql`${sql(column)}` : sql`null::${sql.literal(type)}`
+})
+
 const addRecords = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
   const sql = yield* SqlClient.SqlClient
-  const stored = yield* datasetAsStored(datasets.NANPA)
-  const pooled = stored.columns.some(([name]) => name === "pooled") ? sql`pooled` : sql`null::boolean`
+  const pooled = yield* columnOrNull(datasets.NANPA, "pooled", "boolean")
   const groups = yield* sql<CodeGroup>`
     select country, status, ${pooled} as pooled, string_agg(npa || nxx, '') as codes
     from directory_codes group by 1, 2, 3`
@@ -94,7 +100,9 @@ const addRecords = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuild
     select ocn, company_name as "companyName", common_name as "commonName", type, country from directory_carrier_types`
   yield* eachInTurns(carrierTypes, builder.addCarrierType)
   const areaCodes = yield* sql<AreaCodeRecord>`
-    select npa, in_service as "inService", use, country, locations from directory_area_codes`
+    select npa, in_service as "inService", use, country, locations,
+      ${yield* columnOrNull(datasets.NPA_REPORT, "details", "jsonb")} as details
+    from directory_area_codes`
   yield* eachInTurns(areaCodes, builder.addAreaCode)
 })
 

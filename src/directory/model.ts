@@ -51,6 +51,43 @@ export interface CarrierTypeRecord {
   readonly country: Country
 }
 
+/**
+ * How the area code's customers dial: `7D`, `10D` or `1+10D` digits, or what else the report writes; null where it is
+ * empty. Home calls stay in the area code, foreign ones leave it. See {@link codesMatching}.
+ */
+export interface DialingPlan {
+  readonly homeLocal: string | null
+  readonly homeToll: string | null
+  readonly foreignLocal: string | null
+  readonly foreignToll: string | null
+  readonly permissiveHomeLocal: string | null
+  readonly permissiveHomeToll: string | null
+  readonly permissiveForeignLocal: string | null
+  readonly notes: string | null
+}
+
+/** What the NPA report says of an area code beside its place. See {@link codesMatching}. */
+export interface ReportedDetails {
+  /** Zones as the report names them: `E`, `C`, `UTC-10`; empty where it names none. */
+  readonly zones: ReadonlyArray<string>
+  /** Area codes that share one region with this one, itself included; empty where there is no overlay. */
+  readonly overlayComplexes: ReadonlyArray<ReadonlyArray<string>>
+  /** The area code that this one was split from or laid over, or null. */
+  readonly parent: string | null
+  /** YYYY-MM-DD, or null. */
+  readonly inServiceDate: string | null
+  readonly dialingPlan: DialingPlan
+  readonly relief: ReportedRelief
+}
+
+/** The state of the relief of an area code that runs out of exchange codes. See {@link codesMatching}. */
+export interface ReportedRelief {
+  /** `Trigger`, `Active` or `Suspended`, as the report writes it, or null. */
+  readonly status: string | null
+  readonly planning: boolean | null
+  readonly jeopardy: boolean | null
+}
+
 /** One area code of the NPA report. See {@link codesMatching}. */
 export interface AreaCodeRecord {
   readonly npa: string
@@ -60,6 +97,8 @@ export interface AreaCodeRecord {
   readonly country: Country | null
   /** State or province codes named by LOCATION, first one first; empty where the report names none. */
   readonly locations: ReadonlyArray<string>
+  /** Null or missing where they were not read. */
+  readonly details?: ReportedDetails | null | undefined
 }
 
 /** The kinds of file that can be ingested, each replacing its own set as a whole. See {@link openSource}. */

@@ -3,6 +3,7 @@ import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./Di
 import { countries, exchangeStatuses } from "./model.ts"
 import {
   type AreaCode,
+  type AreaCodeDetails,
   type Carrier,
   type CarrierDetail,
   type CarrierPage,
@@ -39,6 +40,8 @@ export interface CarrierQuery extends PageQuery {
 export interface AreaCodeQuery extends PageQuery {
   /** Exchange code, 3 digits; restricts the exchanges to that one. */
   readonly nxx?: string | undefined
+  /** Adds `details`. */
+  readonly include?: "details" | undefined
 }
 
 /** Times of the last successful ingestions, ISO 8601 in UTC, null before the first. */
@@ -134,7 +137,44 @@ const exchangeAt = (index: DirectoryIndex, code: number): Exchange => ({
   status: exchangeStatuses[index.codes.status[code]!]!
 })
 
+/** The IANA names of the time zones of a row of `areaCodes`. */
+const timeZonesAt = (index: DirectoryIndex, area: number): ReadonlyArray<string> =>
+  stringAt(index, index.areaCodes.timeZones[area]!)?.split(" ") ?? []
+
+const detailsAt = (index: DirectoryIndex, area: number): AreaCodeDetails | null => {
+  const { dialingPlan, inServiceDate, overlayComplexes, parent, relief } = index.areaCodes
+  if (relief[area] === 0) return null
+  // These texts were made by `derivation.ts` from the same types.
+  return {
+    time_zones: timeZonesAt(index, area),
+    overlay_complexes: JSON.parse(stringAt(index, overlayComplexes[area]!) ?? "[]"),
+    parent: parent[area] === 0 ? null : String(parent[area]),
+    in_service_date: stringAt(index, inServiceDate[area]!),
+    dialing_plan: JSON.parse(index.strings[dialingPlan[area]!]!),
+    relief: JSON.parse(index.strings[relief[area]!]!)
+  }
+}
+
 const digits = /^[0-9]{3}$/
+
+/**
+ * The IANA names of the time zones that an area code spans (docs/directory.md, 3.4); empty where the report names none.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Directory, timeZonesOf } from "sluice/directory"
+ *
+ * export const zones = Effect.map(
+ *   Effect.flatMap(Directory, ({ snapshot }) => snapshot),
+ *   ({ index }) => timeZonesOf(index, "850") // [ "America/New_York", "America/Chicago" ]
+ * ).pipe(Effect.provide(Directory.layerFiles()))
+ * ```
+ */
+export const timeZonesOf = (index: DirectoryIndex, npa: string): ReadonlyArray<string> => {
+  const area = digits.test(npa) ? searchColumn(index.areaCodes.npa, Number(npa)) : -1
+  return area === -1 ? [] : timeZonesAt(index, area)
+}
 
 /**
  * `GET /v1/npa/:npa` and `/v1/npa/:npa/nxx/:nxx`: the area code and a page of its exchanges, or the one exchange asked
@@ -171,7 +211,8 @@ export const areaCodeByNpa = (
     country: countries[index.areaCodes.country[area]!]!,
     total_exchanges: endOfArea - firstOfArea,
     exchanges,
-    pagination: { limit, offset, total: end - first }
+    pagination: { limit, offset, total: end - first },
+    ...(query.include === undefined ? {} : { details: detailsAt(index, area) })
   })
 }
 

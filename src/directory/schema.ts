@@ -90,6 +90,41 @@ export const Exchange = Schema.Struct({
 }).annotate({ identifier: "Exchange" })
 export type Exchange = typeof Exchange.Type
 
+const dialing = (description: string, example: string) =>
+  nullable(`${description}: \`7D\`, \`10D\`, \`1+10D\`, or what else the report writes`, example)
+
+/** What NANPA's report says of an area code (docs/directory.md, 3.4). See {@link Directory}. */
+export const AreaCodeDetails = Schema.Struct({
+  time_zones: Schema.Array(Schema.String).annotate({
+    description: "IANA names of the time zones of its region; empty where the report names none",
+    examples: [["America/New_York"]]
+  }),
+  overlay_complexes: Schema.Array(Schema.Array(Schema.String)).annotate({
+    description: "Area codes that share one region with it, itself included, a list for each region",
+    examples: [[["212", "332", "646", "917"]]]
+  }),
+  parent: nullable("Area code that it was split from or laid over", "212"),
+  in_service_date: nullable("Date since which it is in service, YYYY-MM-DD", "1947-01-01"),
+  dialing_plan: Schema.Struct({
+    home_local: dialing("Local calls inside the area code", "1+10D"),
+    home_toll: dialing("Toll calls inside the area code", "1+10D"),
+    foreign_local: dialing("Local calls to another area code", "1+10D"),
+    foreign_toll: dialing("Toll calls to another area code", "1+10D"),
+    permissive_home_local: dialing("Also allowed for local calls inside the area code", "NA"),
+    permissive_home_toll: dialing("Also allowed for toll calls inside the area code", "NA"),
+    permissive_foreign_local: dialing("Also allowed for local calls to another area code", "NA"),
+    notes: nullable("Notes of the report", "1+10 digit permissible at service provider discretion.")
+  }).annotate({ description: "How its customers dial" }),
+  relief: Schema.Struct({
+    status: nullable("State of the relief as the report writes it: `Trigger`, `Active`, `Suspended`", "Active"),
+    planning: Schema.NullOr(Schema.Boolean).annotate({ description: "Whether relief is being planned" }),
+    jeopardy: Schema.NullOr(Schema.Boolean).annotate({
+      description: "Whether exchange codes are feared to run out before relief comes"
+    })
+  }).annotate({ description: "What is done before its exchange codes run out" })
+}).annotate({ identifier: "AreaCodeDetails" })
+export type AreaCodeDetails = typeof AreaCodeDetails.Type
+
 /** Answer of the `/v1/npa` endpoints, its exchanges ordered by NXX (docs/directory.md, 3.4). See {@link Directory}. */
 export const AreaCode = Schema.Struct({
   npa: described("Area code, 3 digits", "212"),
@@ -97,7 +132,10 @@ export const AreaCode = Schema.Struct({
   country: Country,
   total_exchanges: Count.annotate({ description: "Records of the area code, of every status", examples: [800] }),
   exchanges: Schema.Array(Exchange),
-  pagination: Pagination
+  pagination: Pagination,
+  details: Schema.optionalKey(Schema.NullOr(AreaCodeDetails)).annotate({
+    description: "With `include=details` only; null where the area code report has not been read"
+  })
 }).annotate({ identifier: "AreaCode" })
 export type AreaCode = typeof AreaCode.Type
 

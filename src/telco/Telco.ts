@@ -2,7 +2,7 @@
  * Looks up and searches numbers (docs/platform.md, 4). Reads the directory in memory and the inventory in PostgreSQL,
  * and answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
  */
-import { Context, Data, Effect, Layer } from "effect"
+import { Clock, Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import {
   type CodeFilters,
@@ -12,11 +12,13 @@ import {
   type DirectoryUnavailable,
   findCode,
   type NumberingCode,
-  searchCodes
+  searchCodes,
+  timeZonesOf
 } from "../directory/index.ts"
 import { Engine } from "../engine/Engine.ts"
 import { awaitEventStored, type EventNotStored } from "../platform/awaitEventStored.ts"
 import { Inventory } from "./Inventory.ts"
+import { localTime } from "./localTime.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
 
@@ -37,6 +39,10 @@ export interface Caller {
 
 export interface LookupResult extends NumberingCode {
   readonly tn: string
+  /** IANA names of the zones that the area code spans; empty where the directory does not know. */
+  readonly timeZones: ReadonlyArray<string>
+  /** The time of the answer in each of them. */
+  readonly localTimes: ReadonlyArray<string>
   readonly inInventory: boolean
 }
 
@@ -111,7 +117,9 @@ const make = Effect.gen(function* () {
       data: { tn, npa, nxx, hasCarrier: code.carrier !== null, hasInventory: inInventory },
       livemode: caller.livemode
     })
-    return { tn, ...code, inInventory }
+    const timeZones = timeZonesOf(index, npa)
+    const now = yield* Clock.currentTimeMillis
+    return { tn, ...code, timeZones, localTimes: timeZones.map((zone) => localTime(now, zone)), inInventory }
   })
 
   const unknown = {

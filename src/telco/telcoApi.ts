@@ -71,6 +71,15 @@ export const TelcoLookup = Schema.Struct({
   carrier,
   pooled,
   carrierBasis: CarrierBasis,
+  timeZones: Schema.Array(Schema.String).annotate({
+    description:
+      "IANA names of the time zones that the area code spans, of which the number has one; empty where the directory does not know",
+    examples: [["America/New_York"]]
+  }),
+  localTimes: Schema.Array(Schema.String).annotate({
+    description: "The time of the answer in each of these zones, ISO 8601 with the offset",
+    examples: [["2026-07-06T08:30:00-04:00"]]
+  }),
   inInventory: Schema.Boolean.annotate({ description: "Whether the caller's inventory holds the number" })
 }).annotate({ identifier: "TelcoLookup" })
 

@@ -39,7 +39,15 @@ describe("encoded answers", () => {
             assert.strictEqual(textOf(answers.carrier(ocn)), expected)
           }
           for (const npa of ["201", "212", "999", noise, "carrier 9104"]) {
-            for (const query of [{}, { limit, offset }, { nxx }, { nxx, limit, offset }]) {
+            const include = "details" as const
+            for (const query of [
+              {},
+              { include },
+              { limit, offset },
+              { nxx },
+              { nxx, include },
+              { nxx, limit, offset }
+            ]) {
               const plain = rules.areaCodeByNpa(index, npa, query)
               const expected = Result.match(plain, { onFailure: (error) => error.message, onSuccess: areaCodeJson })
               assert.strictEqual(textOf(answers.areaCode(npa, query)), expected)

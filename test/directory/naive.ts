@@ -1,4 +1,5 @@
 import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord, Country } from "../../src/directory/model.ts"
+import { timeZoneNames } from "../../src/directory/timeZones.ts"
 
 /**
  * The directory once more, as anybody would write it from docs/directory.md without a thought for speed: lists of
@@ -36,6 +37,30 @@ export const make = (given: NaiveRecords) => {
   const locationOf = (npa: string): string | null =>
     given.areaCodes.findLast((area) => area.npa === npa && area.locations.length > 0)?.locations[0] ?? null
 
+  const detailsOf = (npa: string) => {
+    const record = given.areaCodes.findLast((area) => area.npa === npa && area.details !== null)
+    const details = record?.details
+    if (record === undefined || details === null || details === undefined) return null
+    const { dialingPlan: plan, relief } = details
+    return {
+      time_zones: [...timeZoneNames(details.zones, record.country, record.locations)],
+      overlay_complexes: details.overlayComplexes.map((complex) => [...complex]),
+      parent: details.parent,
+      in_service_date: details.inServiceDate,
+      dialing_plan: {
+        home_local: plan.homeLocal,
+        home_toll: plan.homeToll,
+        foreign_local: plan.foreignLocal,
+        foreign_toll: plan.foreignToll,
+        permissive_home_local: plan.permissiveHomeLocal,
+        permissive_home_toll: plan.permissiveHomeToll,
+        permissive_foreign_local: plan.permissiveForeignLocal,
+        notes: plan.notes
+      },
+      relief: { status: relief.status, planning: relief.planning, jeopardy: relief.jeopardy }
+    }
+  }
+
   const allOcns = new Set([...codes.map((code) => code.ocn), ...list.keys()])
   const carriers = [...allOcns]
     .filter((ocn): ocn is string => ocn !== null && ocn !== "MULT")
@@ -72,5 +97,5 @@ export const make = (given: NaiveRecords) => {
     }
   })
 
-  return { codes, carriers, areaCodes }
+  return { codes, carriers, areaCodes, detailsOf }
 }

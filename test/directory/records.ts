@@ -7,7 +7,8 @@ import {
   type CodeRecord,
   carrierTypes,
   countries,
-  exchangeStatuses
+  exchangeStatuses,
+  type ReportedDetails
 } from "../../src/directory/model.ts"
 
 /** Records for the tests of the directory: by hand, and generated from so few values that they meet each other. */
@@ -47,6 +48,7 @@ export const reported = (npa: string, fields: Partial<AreaCodeRecord> = {}): Are
   use: "G",
   country: "US",
   locations: [],
+  details: null,
   ...fields
 })
 
@@ -85,12 +87,39 @@ export const arbitraryCarrierType: Arbitrary.Arbitrary<CarrierTypeRecord> = Arbi
   country: oneOf(["US"])
 })
 
+const digitText = oneOrNull(["7D", "10D", "1+10D", "(see note)"])
+
+export const arbitraryDetails: Arbitrary.Arbitrary<ReportedDetails> = Arbitrary.all({
+  zones: Arbitrary.array(oneOf(["N", "A", "E", "C", "M", "P", "AK", "UTC-10"]), { maxLength: 3 }),
+  overlayComplexes: Arbitrary.array(Arbitrary.array(oneOf(["201", "212", "902"]), { minLength: 1, maxLength: 3 }), {
+    maxLength: 2
+  }),
+  parent: oneOrNull(["201", "999"]),
+  inServiceDate: oneOrNull(["1947-01-01", "2026-02-28"]),
+  dialingPlan: Arbitrary.all({
+    homeLocal: digitText,
+    homeToll: digitText,
+    foreignLocal: digitText,
+    foreignToll: digitText,
+    permissiveHomeLocal: digitText,
+    permissiveHomeToll: digitText,
+    permissiveForeignLocal: digitText,
+    notes: oneOrNull(["See PL-485.", 'Québec "10D"'])
+  }),
+  relief: Arbitrary.all({
+    status: oneOrNull(["Trigger", "Active"]),
+    planning: Arbitrary.schema(Schema.NullOr(Schema.Boolean)),
+    jeopardy: Arbitrary.schema(Schema.NullOr(Schema.Boolean))
+  })
+})
+
 export const arbitraryAreaCode: Arbitrary.Arbitrary<AreaCodeRecord> = Arbitrary.all({
   npa: oneOf(["201", "212", "213", "902", "867"]),
   inService: Arbitrary.schema(Schema.Boolean),
   use: oneOrNull(["G", "N"]),
   country: oneOrNull(countries),
-  locations: Arbitrary.array(oneOf(states), { maxLength: 2 })
+  locations: Arbitrary.array(oneOf(states), { maxLength: 2 }),
+  details: Arbitrary.array(arbitraryDetails, { maxLength: 1 }).pipe(Arbitrary.map(([details]) => details ?? null))
 })
 
 export const arbitraryRecords = Arbitrary.all({

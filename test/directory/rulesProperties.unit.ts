@@ -98,6 +98,24 @@ describe("the index equals a naive scan", () => {
   )
 
   it.prop(
+    "the details of every area code, which change nothing else of the answer",
+    { records: arbitraryRecords },
+    ({ records }) => {
+      const index = indexOf(records)
+      const naive = Naive.make(records)
+      for (const { npa } of naive.areaCodes) {
+        const plain = Result.getOrThrow(rules.areaCodeByNpa(index, npa))
+        const detailed = Result.getOrThrow(rules.areaCodeByNpa(index, npa, { include: "details" }))
+        assert.deepStrictEqual(Schema.encodeSync(AreaCode)(detailed), { ...plain, details: naive.detailsOf(npa) })
+        assert.deepStrictEqual(rules.timeZonesOf(index, npa), naive.detailsOf(npa)?.time_zones ?? [])
+      }
+      assert.deepStrictEqual(rules.timeZonesOf(index, "200"), [])
+      assert.deepStrictEqual(rules.timeZonesOf(index, "1e2"), [])
+    },
+    runs
+  )
+
+  it.prop(
     "statistics",
     { records: arbitraryRecords },
     ({ records }) => {

@@ -17,6 +17,7 @@ export interface RawCase {
 
 /** Reads that the fast lane is for. */
 export const plainReads = [
+  "/v1/npa/212?limit=1&include=details",
   "/v1/npa/212",
   "/v1/npa/212?limit=3",
   "/v1/npa/212?limit=100&offset=20",
@@ -59,6 +60,7 @@ const oddReads = [
   "/v1/npa/212?=",
   "/v1/npa/212?x=1",
   "/v1/npa/212?npa=213",
+  "/v1/npa/212?include=all",
   "/v1/carriers?limits=3",
   "/v1/npa/212?__proto__=1",
   "/v1/npa/212?constructor=1&limit=1",

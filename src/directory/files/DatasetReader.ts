@@ -169,6 +169,21 @@ const dateOf = (year: string, month: string, day: string): string | null => {
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text ? null : text
 }
 
+const namedMonthPattern = /^(\d{1,2})-([A-Z]{3})-(\d{4}|\d{2})$/
+const months = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(" ")
+
+/** The year in which the numbering plan began: two digits mean a year from then on. */
+const firstYear = 1947
+
+/** `YYYY-MM-DD` of `01-Jan-1947`, or of `01-JAN-47` as reports before 2020 write it; or null. */
+export const dateOfNamedMonth = (cell: string): string | null => {
+  const [, day, month, year] = namedMonthPattern.exec(cell.toUpperCase()) ?? []
+  const number = months.indexOf(month ?? "") + 1
+  if (day === undefined || year === undefined || number === 0) return null
+  const century = Number(year) >= firstYear % 100 ? "19" : "20"
+  return dateOf(year.length === 4 ? year : century + year, String(number), day)
+}
+
 /** `YYYY-MM-DD` of a date cell (`MM/DD/YYYY` or `YYYY-MM-DD`), or null. */
 export const dateOfCell = (cell: string): string | null => {
   const american = datePattern.exec(cell)

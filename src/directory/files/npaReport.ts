@@ -2,7 +2,8 @@
  * Reads the NANPA area code report (`npa_report.csv`): `File Date` and its date on the first line, the column
  * names on the second, then one line for every number from 200 to 999, in service or not.
  */
-import type { AreaCodeRecord } from "../model.ts"
+import type { AreaCodeRecord, ReportedDetails } from "../model.ts"
+import { zonesOfCell } from "../timeZones.ts"
 import { splitCsv } from "./csv.ts"
 import {
   type Columns,
@@ -10,7 +11,9 @@ import {
   codeText,
   type DatasetReader,
   dateOfCell,
+  dateOfNamedMonth,
   makeColumns,
+  makeInterner,
   placesOf,
   takeFirst,
   wrongFields
@@ -41,9 +44,73 @@ export const npaReportHeader = (line: string): Columns | string => {
   return columns
 }
 
+const yesOrNo = (cell: string): boolean | null => {
+  const text = cell.toUpperCase()
+  return text === "YES" ? true : text === "NO" ? false : null
+}
+
+const areaCodeOf = (cell: string): string | null =>
+  cell.length === 3 && codeAt(cell, 0) >= 0 ? codeText(codeAt(cell, 0)) : null
+
+/** `212/332/646/917, 347/465`: complexes, each with its area codes. Others than area codes are left out. */
+const complexesOf = (cell: string): ReportedDetails["overlayComplexes"] =>
+  cell
+    .split(",")
+    .map((complex) =>
+      complex.split("/").flatMap((npa) => {
+        const code = areaCodeOf(npa.trim())
+        return code === null ? [] : [code]
+      })
+    )
+    .filter((complex) => complex.length > 0)
+
+/**
+ * Reads the details from cells in columns that a report may lack. Unknown texts are null and make no line malformed,
+ * since earlier versions did not look at them.
+ */
+const makeDetailsReader = (columns: Columns): ((cells: ReadonlyArray<string>) => ReportedDetails) => {
+  const name = makeInterner()
+  const cellOf = (column: string) => {
+    const at = columns.at(column)
+    return (cells: ReadonlyArray<string>) => (cells[at] ?? "").trim()
+  }
+  const textOf = (column: string) => {
+    const cell = cellOf(column)
+    return (cells: ReadonlyArray<string>) => {
+      const text = cell(cells)
+      return text === "" ? null : name(text)
+    }
+  }
+  const [zone, complex, parent] = [cellOf("TIME_ZONE"), cellOf("OVERLAY_COMPLEX"), cellOf("PARENT_NPA_ID")]
+  const [date, status] = [cellOf("IN_SERVICE_DT"), textOf("STATUS")]
+  const [planning, jeopardy] = [cellOf("RELIEF_PLANNING_IN_PROGRESS"), cellOf("IN_JEOPARDY")]
+  const [homeLocal, homeToll] = [textOf("HOME_NPA_LOCAL_CALLS"), textOf("HOME_NPA_TOLL_CALLS")]
+  const [foreignLocal, foreignToll] = [textOf("FOREIGN_NPA_LOCAL_CALLS"), textOf("FOREIGN_NPA_TOLL_CALLS")]
+  const [permissiveLocal, permissiveToll] = [textOf("PERM_HNPA_LOCAL_CALLS"), textOf("PERM_HNPA_TOLL_CALLS")]
+  const [permissiveForeign, notes] = [textOf("PERM_HNPA_FOREIGN_LOCAL_CALLS"), textOf("DIALING_PLAN_NOTES")]
+  return (cells) => ({
+    zones: zonesOfCell(zone(cells)).map(name),
+    overlayComplexes: complexesOf(complex(cells)),
+    parent: areaCodeOf(parent(cells)),
+    inServiceDate: dateOfNamedMonth(date(cells)),
+    dialingPlan: {
+      homeLocal: homeLocal(cells),
+      homeToll: homeToll(cells),
+      foreignLocal: foreignLocal(cells),
+      foreignToll: foreignToll(cells),
+      permissiveHomeLocal: permissiveLocal(cells),
+      permissiveHomeToll: permissiveToll(cells),
+      permissiveForeignLocal: permissiveForeign(cells),
+      notes: notes(cells)
+    },
+    relief: { status: status(cells), planning: yesOrNo(planning(cells)), jeopardy: yesOrNo(jeopardy(cells)) }
+  })
+}
+
 /** Makes the reader for a report with these columns. */
 export const makeNpaReportReader = (columns: Columns, publicationDate: string | null): DatasetReader => {
   const [npaAt, useAt, locationAt, countryAt, inServiceAt] = placesOf(columns, required)
+  const detailsOf = makeDetailsReader(columns)
   const waiting: Array<AreaCodeRecord> = []
   const seen = new Uint8Array(1_000)
   let records = 0
@@ -67,7 +134,14 @@ export const makeNpaReportReader = (columns: Columns, publicationDate: string | 
     if (seen[npa] === 1) return `repeats ${npaCell}`
     seen[npa] = 1
     records++
-    waiting.push({ npa: codeText(npa), inService: inService === "Y", use: use === "" ? null : use, country, locations })
+    waiting.push({
+      npa: codeText(npa),
+      inService: inService === "Y",
+      use: use === "" ? null : use,
+      country,
+      locations,
+      details: detailsOf(cells)
+    })
     return null
   }
 

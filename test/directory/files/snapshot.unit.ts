@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { bundledSources } from "../../../src/directory/files/bundledSources.ts"
 import type { DatasetKind } from "../../../src/directory/model.ts"
+import { timeZoneNames } from "../../../src/directory/timeZones.ts"
 import { readSource, tally } from "./support.ts"
 
 // All numbers here were counted once from the published files with awk and Python, not with these readers.
@@ -165,6 +166,18 @@ describe("the bundled snapshot", () => {
       assert.strictEqual(geographic.filter((record) => record.country === "CA").length, 55)
 
       const locations = new Map(areaCodes.map((record) => [record.npa, record.locations]))
+      const zones = areaCodes.filter((record) => record.inService && record.use === "G" && record.country !== null)
+      const names = zones.map(({ country, details, locations }) =>
+        timeZoneNames(details?.zones ?? [], country, locations)
+      )
+      assert.strictEqual(names.filter((one) => one.length === 0).length, 0)
+      assert.strictEqual(names.filter((one) => one.length > 1).length, 24)
+      assert.strictEqual(zones.filter((record) => record.details?.inServiceDate === null).length, 0)
+      assert.deepStrictEqual(
+        tally(zones, (record) => record.details?.relief.status ?? null),
+        { Active: 5, Suspended: 1, Trigger: 8, null: 419 }
+      )
+
       assert.deepStrictEqual(locations.get("902"), ["NS", "PE"])
       assert.deepStrictEqual(locations.get("867"), ["NT", "YT", "NU"])
       assert.deepStrictEqual(locations.get("670"), ["MP"])

@@ -171,6 +171,42 @@ export const directorySection = (platform: () => TestPlatform): void => {
       expect(largest.exchanges).toHaveLength(100)
     })
 
+    it("[directory 3.4] adds the area code report's details where they are asked for, and nothing else changes", async () => {
+      for (const path of ["/v1/npa/850?limit=1", "/v1/npa?npa=850&nxx=200", "/v1/npa/850/nxx/200?limit=1"]) {
+        const plain = (await platform().get(path)).body as AreaCode
+        const { body, headers, status } = await platform().get(`${path}&include=details`)
+        expect(status).toBe(200)
+        expect(body, path).toStrictEqual({
+          ...plain,
+          details: {
+            time_zones: ["America/New_York", "America/Chicago"],
+            overlay_complexes: [["448", "850"]],
+            parent: "904",
+            in_service_date: "1997-06-23",
+            dialing_plan: {
+              home_local: "10D",
+              home_toll: "1+10D",
+              foreign_local: "10D",
+              foreign_toll: "1+10D",
+              permissive_home_local: "1+10D",
+              permissive_home_toll: "NA",
+              permissive_foreign_local: "1+10D",
+              notes: "1+10 digit permissible at each service providers discretion"
+            },
+            relief: { status: null, planning: false, jeopardy: false }
+          }
+        })
+        expect(headers.get("etag")).toMatch(/\S/)
+        // What was kept for the one is not given for the other.
+        expect((await platform().get(path)).body, path).toStrictEqual(plain)
+      }
+      for (const value of ["", "all", "details,details"]) {
+        const { body, status } = await platform().get(`/v1/npa/850?include=${value}`)
+        expect(status, value).toBe(400)
+        expect(body, value).toStrictEqual(invalid(expect.stringContaining("'include'")))
+      }
+    })
+
     it("walks an area code's exchanges once, by NXX", async () => {
       const nxxs: Array<string> = []
       for (let offset = 0; offset < 700; offset += 97) {

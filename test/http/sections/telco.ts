@@ -101,7 +101,15 @@ export const telcoSection = (platform: () => Reached): void => {
       const { body, headers, status } = await lookup(`${assigned.npa}${assigned.nxx}0123`)
       expect(status).toBe(200)
       expect(headers.get("content-type")).toMatch(/^application\/json/)
-      expect(body).toStrictEqual({ tn: `${assigned.npa}${assigned.nxx}0123`, ...assigned, inInventory: false })
+      expect(body).toStrictEqual({
+        tn: `${assigned.npa}${assigned.nxx}0123`,
+        ...assigned,
+        timeZones: ["America/New_York"],
+        localTimes: [expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d-0[45]:00$/)],
+        inInventory: false
+      })
+      const { localTimes } = body as { readonly localTimes: readonly [string] }
+      expect(Math.abs(Date.parse(localTimes[0]) - Date.now())).toBeLessThan(60_000)
       expect(Object.keys(body as object)).toStrictEqual([
         "tn",
         "npa",
@@ -113,6 +121,8 @@ export const telcoSection = (platform: () => Reached): void => {
         "carrier",
         "pooled",
         "carrierBasis",
+        "timeZones",
+        "localTimes",
         "inInventory"
       ])
       // As the directory says.
