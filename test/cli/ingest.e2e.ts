@@ -125,7 +125,7 @@ it("tells each kind of file by its content, and repeating changes nothing", asyn
     .map((line) => JSON.parse(line) as Summary)
   expect(events).toMatchObject([
     { _tag: "Ingested", kind: "NANPA", publicationDate: "2026-07-06", read: 800, ...unchanged },
-    { _tag: "Ingested", kind: "CNAC", publicationDate: "2024-10-10", read: 800, ...unchanged },
+    { _tag: "Ingested", kind: "CNAC", publicationDate: "2025-09-12", read: 800, ...unchanged },
     { _tag: "Ingested", kind: "CARRIER_TYPES", publicationDate: null, read: 3_093, ...unchanged },
     { _tag: "Ingested", kind: "NPA_REPORT", publicationDate: "2026-07-06", read: 800, ...unchanged }
   ])
@@ -225,7 +225,7 @@ it("goes on with the next file after one that is refused, and exits with an erro
   const { code, stderr, stdout } = await sluice(["ingest", missing, seed[1]!], environment)
   expect(code).toBe(1)
   expect(stdout).toContain(
-    `${seed[1]}\n  CNAC, published 2024-10-10\n  read 800, added 0, changed 0, removed 0, malformed 0`
+    `${seed[1]}\n  CNAC, published 2025-09-12\n  read 800, added 0, changed 0, removed 0, malformed 0`
   )
   expect(stderr).toMatch(/^Not taken: \S+missing\.txt: there is no such file$/m)
   expect(stderr.trimEnd().split("\n").at(-1)).toBe(
@@ -273,7 +273,7 @@ it("lists what was ingested when, with the publication date", async () => {
   const row = (kind: string, ...cells: ReadonlyArray<string>) =>
     new RegExp(`^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d +${[kind, ...cells].join(" +").replaceAll(/[.()\\/]/g, "\\$&")}$`)
   expect(lines.at(-1)).toMatch(row("NANPA", "2026-07-06", "800", "800", "0", "0", "0", seed[0]!))
-  expect(lines.at(-2)).toMatch(row("CNAC", "2024-10-10", "800", "800", "0", "0", "0", seed[1]!))
+  expect(lines.at(-2)).toMatch(row("CNAC", "2025-09-12", "800", "800", "0", "0", "0", seed[1]!))
   expect(lines.at(-3)).toMatch(
     row("CARRIER_TYPES", "-", "3,093", "3,093", "0", "0", "0", "ocn_carriers_joined.csv.gz (bundled)")
   )

@@ -50,13 +50,13 @@ const areaCode = async (path: string): Promise<Page> => {
   return (await response.json()) as Page
 }
 
-/** The layout of 2023: no province, and an earlier date. */
+/** The layout of 2023: neither the column of pooled codes nor a province, and an earlier date. */
 const olderCanada = [
   '"NPA","CO Code (NXX)","Status","Exchange Area","Company","OCN","Remarks"',
   ",,,,,,2023-08-04",
   ...canadianLines(canadianNpa)
     .slice(2)
-    .map((line) => line.replace(/^((?:(?:"[^"]*"|[^,"]*),){4})(?:"[^"]*"|[^,"]*),/, "$1"))
+    .map((line) => line.replace(/^((?:(?:"[^"]*"|[^,"]*),){3})"[YN]",((?:"[^"]*"|[^,"]*),)(?:"[^"]*"|[^,"]*),/, "$1$2"))
 ]
 
 /** Lines of the US file that are no header. */
@@ -84,7 +84,7 @@ it("[directory 6.4] refuses an older publication, says both dates, and takes it 
   const refused = await ingest(path)
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain(
-    `Not taken: ${path} is refused: it was published on 2023-08-04, and the CNAC data in force on 2024-10-10; --allow-older takes it all the same\n`
+    `Not taken: ${path} is refused: it was published on 2023-08-04, and the CNAC data in force on 2025-09-12; --allow-older takes it all the same\n`
   )
   expect(await eventOf(path)).toMatchObject({ _tag: "Failed", code: "OlderPublication" })
   const dry = await ingest(path, "--dry-run")

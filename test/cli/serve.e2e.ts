@@ -66,7 +66,7 @@ describe("serve", () => {
     expect(progress).toMatch(/^ {2}Starting PostgreSQL 18\.\d+ …$/m)
     expect(progress).toMatch(/^ {2}Starting nats-server 2\.14\.\d+ …$/m)
     expect(progress).toMatch(/^ {2}Loaded 192,982 records of NANPA, published 2026-07-06 \([\d.]+ s\)$/m)
-    expect(progress).toMatch(/^ {2}Loaded 44,000 records of CNAC, published 2024-10-10 \([\d.]+ s\)$/m)
+    expect(progress).toMatch(/^ {2}Loaded 44,000 records of CNAC, published 2025-09-12 \([\d.]+ s\)$/m)
     expect(progress).not.toContain(demoKey)
     // No terminal: what is not progress is JSON.
     for (const line of progress.trimEnd().split("\n")) if (!line.startsWith("  ")) JSON.parse(line)

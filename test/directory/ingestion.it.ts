@@ -49,7 +49,7 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
           },
           {
             kind: "CNAC",
-            publicationDate: "2024-10-10",
+            publicationDate: "2025-09-12",
             read: 800,
             difference: { added: 800, changed: 0, removed: 0 },
             malformed: { total: 0, listed: [] }
@@ -143,7 +143,7 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       ]
       const lines = names.map(
         (name, n) =>
-          `819,${300 + n},"In Service","${name.replaceAll('"', '""')}","QC","${name.replaceAll('"', '""')}","8051",`
+          `819,${300 + n},"In Service","N","${name.replaceAll('"', '""')}","QC","${name.replaceAll('"', '""')}","8051",`
       )
       const [header, date, ...others] = canadianLines("819")
       const path = writeUtf8(folder, [
@@ -320,7 +320,7 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       const { run } = yield* Ingestions
       const older = writeLines(
         folder,
-        toronto.map((line) => line.replace("2024-10-10", "2023-10-10"))
+        toronto.map((line) => line.replace("2025-09-12", "2024-10-10"))
       )
       const take = (allowOlder: boolean) => Stream.runCollect(run([older], { allowOlder }))
       yield* ingest([writeLines(folder, toronto)])
@@ -329,7 +329,7 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
         failuresOf(refused).map(({ code }) => code),
         ["OlderPublication"]
       )
-      assert.strictEqual(summariesOf(yield* take(true))[0]?.publicationDate, "2023-10-10")
+      assert.strictEqual(summariesOf(yield* take(true))[0]?.publicationDate, "2024-10-10")
       // It is in force now, so it needs no word any more.
       assert.deepStrictEqual(failuresOf(yield* take(false)), [])
       yield* ingest([writeLines(folder, toronto)])

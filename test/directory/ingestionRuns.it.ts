@@ -142,7 +142,7 @@ layer(directoryDatabase, { excludeTestServices: true })("runs of ingestion", (it
       }>`select distinct company from directory_codes where npa = '416'`
       const named = (company: string) =>
         toronto.map((line, n) =>
-          n < 2 ? line : line.replace(/^(\d+,\d+).*$/, `$1,"In Service","Toronto","ON","${company}","8051",`)
+          n < 2 ? line : line.replace(/^(\d+,\d+).*$/, `$1,"In Service","N","Toronto","ON","${company}","8051",`)
         )
       yield* ingest([writeLines(folder, named("before"))])
       const running = yield* Effect.forkScoped(ingest([writeLines(folder, named("after"))]))

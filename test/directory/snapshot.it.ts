@@ -37,7 +37,7 @@ layer(directory.pipe(Layer.provideMerge(workerIngestions), Layer.provideMerge(di
         })),
         [
           ["NANPA", "2026-07-06", 192_982],
-          ["CNAC", "2024-10-10", 44_000],
+          ["CNAC", "2025-09-12", 44_000],
           ["CARRIER_TYPES", null, 3_093],
           ["NPA_REPORT", "2026-07-06", 800]
         ].map(([kind, publicationDate, read]) => ({
@@ -73,9 +73,9 @@ layer(directory.pipe(Layer.provideMerge(workerIngestions), Layer.provideMerge(di
       const byStatus = yield* sql`
         select country, status, count(*)::int as count from directory_codes group by 1, 2 order by 1, 2`
       assert.deepStrictEqual(byStatus, [
-        { country: "CA", status: "ASSIGNED", count: 27_797 },
-        { country: "CA", status: "RESERVED", count: 2_881 },
-        { country: "CA", status: "UNASSIGNED", count: 13_322 },
+        { country: "CA", status: "ASSIGNED", count: 28_327 },
+        { country: "CA", status: "RESERVED", count: 1_351 },
+        { country: "CA", status: "UNASSIGNED", count: 14_322 },
         { country: "US", status: "ASSIGNED", count: 186_786 },
         { country: "US", status: "RESERVED", count: 6_196 }
       ])

@@ -316,12 +316,26 @@ export const areaCodes: ReadonlyArray<Expected> = [
     ]
   },
   {
-    name: "an overlay whose records name no state",
+    name: "an overlay most of whose records name no state",
     npa: "942",
-    last: { nxx: "999", ocn: null, company_name: null, rate_center: null, status: "RESERVED" },
+    last: {
+      nxx: "999",
+      ocn: "812H",
+      company_name: "IXICA Communications Inc.",
+      rate_center: "Toronto",
+      status: "ASSIGNED"
+    },
     state: "ON",
     country: "CA",
     total_exchanges: 800,
-    exchanges: [{ nxx: "200", ocn: null, company_name: null, rate_center: null, status: "RESERVED" }]
+    exchanges: [
+      {
+        nxx: "200",
+        ocn: "812H",
+        company_name: "IXICA Communications Inc.",
+        rate_center: "Toronto",
+        status: "ASSIGNED"
+      }
+    ]
   }
 ]

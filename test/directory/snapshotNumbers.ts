@@ -1,19 +1,19 @@
 /**
- * Numbers of the bundled snapshot (NANPA code assignments and NPA report of 2026-07-06, CNAC code status of 2024-10-10, the joined carrier list), counted from the
+ * Numbers of the bundled snapshot (NANPA code assignments and NPA report of 2026-07-06, CNAC code status of 2025-09-12, the joined carrier list), counted from the
  * published files by another program in another language: states, carriers, statuses and the whole.
  */
 import type { CarrierDetail } from "../../src/directory/schema.ts"
 
 /** Records by state, of every status; `none` are those without one. */
 export const recordsByState: Readonly<Record<string, number>> = {
-  none: 16226,
-  AB: 3133,
+  none: 15677,
+  AB: 3164,
   AK: 671,
   AL: 3124,
   AR: 2085,
   AS: 41,
   AZ: 3237,
-  BC: 3334,
+  BC: 3384,
   CA: 20068,
   CO: 3134,
   CT: 2069,
@@ -31,7 +31,7 @@ export const recordsByState: Readonly<Record<string, number>> = {
   KY: 2861,
   LA: 2985,
   MA: 4994,
-  MB: 1347,
+  MB: 1365,
   MD: 3799,
   ME: 763,
   MI: 6326,
@@ -40,31 +40,31 @@ export const recordsByState: Readonly<Record<string, number>> = {
   MP: 51,
   MS: 2144,
   MT: 768,
-  NB: 681,
+  NB: 687,
   NC: 4832,
   ND: 762,
   NE: 1567,
   NH: 768,
   NJ: 5754,
-  NL: 615,
+  NL: 620,
   NM: 1235,
-  NS: 1051,
-  NT: 102,
-  NU: 83,
+  NS: 1059,
+  NT: 110,
+  NU: 86,
   NV: 1644,
   NY: 12426,
   OH: 6749,
   OK: 2489,
-  ON: 9630,
+  ON: 9816,
   OR: 2285,
   PA: 8115,
-  PE: 165,
+  PE: 167,
   PR: 374,
-  QC: 5957,
+  QC: 6164,
   RI: 629,
   SC: 2844,
   SD: 758,
-  SK: 1615,
+  SK: 1639,
   TN: 3128,
   TX: 16584,
   UT: 1824,
@@ -75,7 +75,7 @@ export const recordsByState: Readonly<Record<string, number>> = {
   WI: 2193,
   WV: 1306,
   WY: 523,
-  YT: 61
+  YT: 62
 }
 
 /** Carriers of both countries and of territories, in one state and in fifty; OCNs with a letter, brands, one known from the list only, one without assigned codes. */
@@ -296,8 +296,8 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     state: "ON",
     country: "CA",
     exchanges: {
-      total: 2088,
-      by_state: { AB: 223, BC: 273, MB: 114, NB: 33, NL: 5, NS: 62, ON: 968, PE: 6, QC: 300, SK: 104 }
+      total: 2181,
+      by_state: { AB: 224, BC: 293, MB: 114, NB: 33, NL: 6, NS: 62, ON: 1016, PE: 7, QC: 322, SK: 104 }
     }
   },
   {
@@ -308,8 +308,8 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     state: "ON",
     country: "CA",
     exchanges: {
-      total: 2187,
-      by_state: { AB: 292, BC: 202, MB: 134, NT: 36, NU: 27, ON: 801, QC: 516, SK: 159, YT: 20 }
+      total: 2217,
+      by_state: { AB: 297, BC: 202, MB: 136, NT: 39, NU: 27, ON: 814, QC: 523, SK: 159, YT: 20 }
     }
   },
   {
@@ -320,21 +320,21 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     state: "ON",
     country: "CA",
     exchanges: {
-      total: 1922,
+      total: 2021,
       by_state: {
-        AB: 258,
-        BC: 236,
-        MB: 52,
-        NB: 80,
-        NL: 35,
+        AB: 278,
+        BC: 250,
+        MB: 56,
+        NB: 88,
+        NL: 36,
         NS: 85,
-        NT: 16,
-        NU: 2,
-        ON: 700,
+        NT: 18,
+        NU: 4,
+        ON: 721,
         PE: 17,
-        QC: 367,
-        SK: 62,
-        YT: 12
+        QC: 392,
+        SK: 63,
+        YT: 13
       }
     }
   },
@@ -354,7 +354,7 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     carrier_type: "CLEC",
     state: "ON",
     country: "CA",
-    exchanges: { total: 240, by_state: { AB: 31, BC: 35, MB: 3, NL: 1, NS: 3, ON: 124, QC: 33, SK: 10 } }
+    exchanges: { total: 243, by_state: { AB: 31, BC: 35, MB: 3, NL: 1, NS: 3, ON: 127, QC: 33, SK: 10 } }
   },
   {
     ocn: "3700",
@@ -399,7 +399,7 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     carrier_type: "ILEC",
     state: "ON",
     country: "CA",
-    exchanges: { total: 2050, by_state: { ON: 2043, QC: 1 } }
+    exchanges: { total: 2052, by_state: { ON: 2045, QC: 1 } }
   },
   {
     ocn: "8084",
@@ -408,7 +408,7 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     carrier_type: "ILEC",
     state: "AB",
     country: "CA",
-    exchanges: { total: 990, by_state: { AB: 988 } }
+    exchanges: { total: 991, by_state: { AB: 989 } }
   },
   {
     ocn: "342K",
@@ -417,7 +417,7 @@ export const carriers: ReadonlyArray<CarrierDetail> = [
     carrier_type: null,
     state: "QC",
     country: "CA",
-    exchanges: { total: 1, by_state: { QC: 1 } }
+    exchanges: { total: 0, by_state: {} }
   }
 ]
 
@@ -425,11 +425,11 @@ export const carriersInPuertoRico = ["091J", "3201", "4823", "559F", "639J", "75
 
 /** Filters of the carrier list with the number of carriers that pass and the first of them. */
 export const carrierFilters = [
-  { query: "", total: 3093, first: ["0003", "0004", "0005"] },
+  { query: "", total: 3094, first: ["0003", "0004", "0005"] },
   { query: "country=US", total: 2966, first: ["0003", "0004", "0005"] },
-  { query: "country=CA", total: 127, first: ["004G", "038E", "055H"] },
+  { query: "country=CA", total: 128, first: ["004G", "038E", "055H"] },
   { query: "state=NY", total: 118, first: ["0059", "0065", "0071"] },
-  { query: "state=ON", total: 70, first: ["004G", "038E", "055H"] },
+  { query: "state=ON", total: 69, first: ["004G", "038E", "055H"] },
   { query: "state=MP", total: 2, first: ["3700", "4974"] },
   { query: "state=PE", total: 1, first: ["8087"] },
   { query: "type=ILEC", total: 1415, first: ["0003", "0004", "0005"] },
@@ -441,7 +441,7 @@ export const carrierFilters = [
   { query: "country=CA&type=WIRELESS", total: 17, first: ["328F", "329A", "346J"] },
   { query: "country=US&state=CA", total: 75, first: ["0051", "006E", "026K"] },
   { query: "country=CA&state=CA", total: 0, first: [] },
-  { query: "country=CA&state=ON&type=CLEC", total: 37, first: ["004G", "038E", "055H"] },
+  { query: "country=CA&state=ON&type=CLEC", total: 36, first: ["004G", "038E", "055H"] },
   { query: "country=US&state=NY&type=WIRELESS", total: 14, first: ["0059", "1941", "2612"] },
   { query: "country=US&state=NY&type=ILEC", total: 42, first: ["0071", "0072", "0073"] },
   { query: "country=us&state=ny&type=ilec", total: 42, first: ["0071", "0072", "0073"] }
@@ -450,18 +450,17 @@ export const carrierFilters = [
 /** A code of every Canadian status that the file has, with the status that the directory gives it. */
 export const canadianStatuses = [
   ["In Service", "204", "200", "ASSIGNED"],
-  ["Assigned", "236", "209", "ASSIGNED"],
-  ["Being Recovered", "249", "352", "ASSIGNED"],
-  ["New NPA Testing", "257", "580", "ASSIGNED"],
+  ["Assigned", "236", "254", "ASSIGNED"],
+  ["Being Recovered", "257", "580", "ASSIGNED"],
   ["Stranded Code", "431", "309", "ASSIGNED"],
-  ["Available", "236", "205", "UNASSIGNED"],
-  ["Recovered/Aging", "587", "640", "UNASSIGNED"],
+  ["Available", "236", "561", "UNASSIGNED"],
   ["Not Available", "204", "204", "RESERVED"],
   ["For Special Use", "204", "211", "RESERVED"],
   ["Moratorium on Assignment", "204", "610", "RESERVED"],
+  ["New Entrants Reserved", "709", "503", "RESERVED"],
   ["Plant Test", "204", "959", "RESERVED"],
-  ["New NPA", "257", "200", "RESERVED"],
   ["Protected", "428", "788", "RESERVED"],
+  ["TBP Test Code", "257", "945", "RESERVED"],
   ["Temporarily Unavailable", "867", "800", "RESERVED"]
 ] as const
 
@@ -469,6 +468,6 @@ export const canadianStatuses = [
 export const statistics = {
   total_records: 236_982,
   by_country: { US: 192_982, CA: 44_000 },
-  by_status: { ASSIGNED: 214_583, UNASSIGNED: 13_322, RESERVED: 9_077 },
+  by_status: { ASSIGNED: 215_113, UNASSIGNED: 14_322, RESERVED: 7_547 },
   coverage: { area_codes: 413, states_provinces: 69 }
 } as const

@@ -47,6 +47,8 @@ const statusOfCell: ReadonlyMap<string, ExchangeStatus> = new Map([
   ["Not Available", "RESERVED"],
   ["Plant Test", "RESERVED"],
   ["Protected", "RESERVED"],
+  // A code in which the pooling of thousands blocks is tried out.
+  ["TBP Test Code", "RESERVED"],
   ["Temporarily Unavailable", "RESERVED"]
 ])
 

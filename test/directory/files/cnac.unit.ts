@@ -67,6 +67,7 @@ describe("CNAC status file", () => {
       "Moratorium on Assignment": "RESERVED",
       "Plant Test": "RESERVED",
       Protected: "RESERVED",
+      "TBP Test Code": "RESERVED",
       "Temporarily Unavailable": "RESERVED",
       "New Entrants Reserved": "RESERVED"
     }
@@ -75,7 +76,7 @@ describe("CNAC status file", () => {
     )
     const { codes } = parse(header + date + lines(902, replaced))
     assert.deepStrictEqual(
-      codes.slice(100, 116).map((record) => record.status),
+      codes.slice(100, 117).map((record) => record.status),
       Object.values(expected)
     )
   })

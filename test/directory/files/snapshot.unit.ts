@@ -19,8 +19,8 @@ const codesByState = {
 }
 
 const codesByProvince = {
-  ...{ AB: 3_133, BC: 3_334, MB: 1_347, NB: 681, NL: 615, NS: 1_051, NT: 102, NU: 83, ON: 9_630, PE: 165 },
-  ...{ QC: 5_957, SK: 1_615, YT: 61, null: 16_226 }
+  ...{ AB: 3_164, BC: 3_384, MB: 1_365, NB: 687, NL: 620, NS: 1_059, NT: 110, NU: 86, ON: 9_816, PE: 167 },
+  ...{ QC: 6_164, SK: 1_639, YT: 62, null: 15_677 }
 }
 
 describe("the bundled snapshot", () => {
@@ -54,6 +54,10 @@ describe("the bundled snapshot", () => {
         { ASSIGNED: 186_786, RESERVED: 6_196 }
       )
       assert.deepStrictEqual(
+        tally(codes, (record) => String(record.pooled)),
+        { false: 53_008, null: 6_196, true: 133_778 }
+      )
+      assert.deepStrictEqual(
         tally(codes, (record) => record.country),
         { US: 192_982 }
       )
@@ -74,12 +78,12 @@ describe("the bundled snapshot", () => {
       const { codes, summaries } = yield* readSource(source("CNAC"))
       assert.deepInclude(summaries[0], {
         kind: "CNAC",
-        publicationDate: "2024-10-10",
-        columns: 8,
+        publicationDate: "2025-09-12",
+        columns: 9,
         lines: 44_000,
         records: 44_000,
         malformed: { total: 0, listed: [] },
-        sha256: "85dc37d5df47cc2020082006db2a937d55011126a524edae9e7d2770cd15c3aa"
+        sha256: "feecf48a3bc3a4779b06b69a8ca761f0430921c0c0ed5546d0c3254ea837ecc4"
       })
       assert.isTrue(summaries[0]!.coverage.whole)
       const byAreaCode = Object.entries(tally(codes, (record) => record.npa))
@@ -95,16 +99,20 @@ describe("the bundled snapshot", () => {
       assert.deepStrictEqual(
         tally(codes, (record) => record.status),
         {
-          ASSIGNED: 27_797,
-          RESERVED: 2_881,
-          UNASSIGNED: 13_322
+          ASSIGNED: 28_327,
+          RESERVED: 1_351,
+          UNASSIGNED: 14_322
         }
       )
+      assert.deepStrictEqual(
+        tally(codes, (record) => String(record.pooled)),
+        { false: 43_982, true: 18 }
+      )
       const byOcn = tally(codes, (record) => record.ocn)
-      assert.strictEqual(Object.keys(byOcn).length, 128)
-      assert.deepInclude(byOcn, { null: 16_207 })
-      assert.strictEqual(codes.filter((record) => record.company === null).length, 16_207)
-      assert.strictEqual(codes.filter((record) => record.rateCenter === null).length, 16_203)
+      assert.strictEqual(Object.keys(byOcn).length, 129)
+      assert.deepInclude(byOcn, { null: 15_658 })
+      assert.strictEqual(codes.filter((record) => record.company === null).length, 15_658)
+      assert.strictEqual(codes.filter((record) => record.rateCenter === null).length, 15_654)
 
       const byCode = new Map(codes.map((record) => [`${record.npa}-${record.nxx}`, record]))
       const expected = {

@@ -81,7 +81,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect(status).toBe(200)
       const { data } = body as { data: ReadonlyArray<{ kind: string; publicationDate: string | null }> }
       expect(data).toContainEqual(expect.objectContaining({ kind: "NANPA", publicationDate: "2026-07-06" }))
-      expect(data).toContainEqual(expect.objectContaining({ kind: "CNAC", publicationDate: "2024-10-10" }))
+      expect(data).toContainEqual(expect.objectContaining({ kind: "CNAC", publicationDate: "2025-09-12" }))
     })
 
     it("[directory 6.3] malformed lines, an unknown status among them, are reported with their number, and the rest is read", async () => {
