@@ -59,6 +59,8 @@ export interface Proxy {
   /** From now on nothing passes in either direction, and nothing is closed. */
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
+  /** From now on what clients send arrives so much later. */
+  readonly delay: (millis: number) => Effect.Effect<void>
   /** Breaks every connection. */
   readonly cut: Effect.Effect<void>
   /** Open connections from clients. */
@@ -70,6 +72,7 @@ export const proxyTo = (target: string): Effect.Effect<Proxy, never, Scope.Scope
     const sockets = new Set<Socket>()
     const clients = new Set<Socket>()
     let frozen = false
+    let delayMillis = 0
     const { hostname, port } = new URL(target)
     const server = createServer((client) => {
       const upstream = connect(Number(port), hostname)
@@ -79,7 +82,11 @@ export const proxyTo = (target: string): Effect.Effect<Proxy, never, Scope.Scope
         [upstream, client]
       ] as const) {
         sockets.add(socket)
-        socket.on("data", (data) => other.write(data))
+        socket.on("data", (data) => {
+          // Timers of one length keep their order.
+          if (socket === client && delayMillis > 0) setTimeout(() => other.write(data), delayMillis)
+          else other.write(data)
+        })
         socket.on("error", () => other.destroy())
         socket.on("close", () => {
           sockets.delete(socket)
@@ -113,6 +120,10 @@ export const proxyTo = (target: string): Effect.Effect<Proxy, never, Scope.Scope
         frozen = false
         for (const socket of sockets) socket.resume()
       }),
+      delay: (millis) =>
+        Effect.sync(() => {
+          delayMillis = millis
+        }),
       cut: Effect.sync(() => {
         for (const socket of sockets) socket.destroy()
       }),

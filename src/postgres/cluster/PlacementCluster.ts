@@ -13,8 +13,7 @@ import {
   RunnerStorage,
   Runners,
   Sharding,
-  ShardingConfig,
-  SqlRunnerStorage
+  ShardingConfig
 } from "effect/cluster"
 import type { SqlError } from "effect/sql"
 import type { FormatsRefused } from "../../common/formatLevels.ts"
@@ -26,6 +25,7 @@ import * as AdvisoryLock from "../advisoryLock.ts"
 import * as Formats from "../clusterFormats.ts"
 import * as PgClient from "../PgClient.ts"
 import { placementLock } from "../PlacementPostgres.ts"
+import * as LockStorage from "./lockStorage.ts"
 import { LockWatch } from "./lockWatch.ts"
 import { Membership } from "./Membership.ts"
 import * as Nodes from "./nodes.ts"
@@ -41,8 +41,8 @@ export const expiryMillis = 3_000
 export const refreshMillis = 250
 
 /**
- * How often a node looks at its locks, and how long that may take before they count as out of sight: on a machine that
- * is too busy, half a second made nodes lose sight of theirs again and again.
+ * How often effect/cluster asks for a node's locks. It gives up after as long, but `LockKeeper.ts` answers from the last
+ * look and goes on: only a look that is older than the expiry makes them count as out of sight.
  */
 const lockMillis = 1_000
 
@@ -57,8 +57,14 @@ const assignmentMillis = 10_000
 /** How long the database may take to say whose a partition is. */
 const answerMillis = 2_000
 
-/** Connections for locks and what belongs to them: one is held for ever. */
-const connections = 3
+/** Connections for what belongs to the locks, beside the session that has them. */
+const connections = 2
+
+/** A connection needs several answers, and a node that is slow for long has to get one all the same. */
+const connectMillis = 15_000
+
+/** Nodes have no port; effect/cluster writes one behind their names. */
+const runnerPort = 1
 
 const group = "default"
 const prefix = "sluice_cluster"
@@ -84,7 +90,7 @@ const refused = (held: AdvisoryLock.LockHeld) =>
 /** The membership in effect/cluster, without its messages, which Sluice has no use for. */
 const layerSharding = (options: ClusterOptions, partitions: number, watch: LockWatch) => {
   const config = ShardingConfig.layer({
-    runnerAddress: Option.some(RunnerAddress.make(options.node.name, 1)),
+    runnerAddress: Option.some(RunnerAddress.make(options.node.name, runnerPort)),
     availableShardGroups: [group],
     assignedShardGroups: [group],
     shardsPerGroup: partitions,
@@ -99,11 +105,12 @@ const layerSharding = (options: ClusterOptions, partitions: number, watch: LockW
     RunnerStorage.RunnerStorage,
     Effect.map(RunnerStorage.RunnerStorage, (found) => RunnerStorage.RunnerStorage.of(watch.watch(found)))
   ).pipe(
-    Layer.provide(SqlRunnerStorage.layerWith({ prefix })),
+    Layer.provide(LockStorage.layer({ prefix, group, address: `${options.node.name}:${runnerPort}`, expiryMillis })),
     Layer.provide(
       PgClient.layer({
         url: options.databaseUrl,
         maxConnections: connections,
+        connectTimeoutMillis: connectMillis,
         applicationName: `sluice locks of ${options.node.name}`
       })
     )
