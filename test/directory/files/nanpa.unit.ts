@@ -142,7 +142,12 @@ describe("NANPA code assignments", () => {
   ])("in the layout with %s give the same records", (_, name, columns, publicationDate) => {
     const { codes, verdict } = parse(fixture(name))
     assert.deepInclude(complete(verdict), { columns, publicationDate, lines: 29, records: 29 })
-    assert.deepStrictEqual(codes, file2026.codes)
+    // The layout of 9 columns has none for pooled codes.
+    const pooledOf = (pooled: boolean | null | undefined) => (columns === 9 ? null : pooled)
+    assert.deepStrictEqual(
+      codes,
+      file2026.codes.map(({ pooled, ...code }) => ({ ...code, pooled: pooledOf(pooled) }))
+    )
   })
 
   it("[directory 1.1] are read by column name, in any order, without padding, and without a date", () => {

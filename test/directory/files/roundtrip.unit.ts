@@ -51,8 +51,31 @@ const usCode = Arbitrary.all({
   ocn: Arbitrary.schema(Schema.Union([ocn, Schema.Literal("MULT")])),
   company: text,
   rateCenter: Arbitrary.schema(Schema.Literals(["", "VALDEZ", "BIG LAKE", "DALE/LTNSP", "DIR ASST"])),
-  status: Arbitrary.schema(Schema.Literals(["ASSIGNED", "RESERVED"]))
+  status: Arbitrary.schema(Schema.Literals(["ASSIGNED", "RESERVED"])),
+  pooled: Arbitrary.schema(Schema.NullOr(flag))
 })
+
+/** As the files write it. */
+const pooledCell = (pooled: boolean | null): string => (pooled === null ? "" : pooled ? "Y" : "N")
+
+/** The details of an area code in a report without their columns. */
+const nothingReported = {
+  zones: [],
+  overlayComplexes: [],
+  parent: null,
+  inServiceDate: null,
+  dialingPlan: {
+    homeLocal: null,
+    homeToll: null,
+    foreignLocal: null,
+    foreignToll: null,
+    permissiveHomeLocal: null,
+    permissiveHomeToll: null,
+    permissiveForeignLocal: null,
+    notes: null
+  },
+  relief: { status: null, planning: null, jeopardy: null }
+}
 
 describe("printed and read again, records are the same", () => {
   it.prop(
@@ -60,7 +83,7 @@ describe("printed and read again, records are the same", () => {
     [Arbitrary.array(usCode, { minLength: 1, maxLength: 40 }), layout],
     ([generated, { chunk, columns, crlf, date, mark, padded }]) => {
       const records = distinct(generated, ({ npa, nxx }) => `${npa}-${nxx}`).map(
-        ({ company, npa, nxx, ocn, rateCenter, state, status }): CodeRecord => ({
+        ({ company, npa, nxx, ocn, pooled, rateCenter, state, status }): CodeRecord => ({
           country: "US",
           npa: threes(npa),
           nxx: threes(nxx),
@@ -68,7 +91,8 @@ describe("printed and read again, records are the same", () => {
           ocn: orNull(ocn),
           company: orNull(company),
           rateCenter: orNull(rateCenter),
-          status
+          status,
+          pooled: columns >= 10 ? pooled : null
         })
       )
       const widths = [5, 7, 4, 100, 10, 13, 3, 13, 14, 12, 9]
@@ -93,7 +117,7 @@ describe("printed and read again, records are the same", () => {
           record.status === "ASSIGNED" ? "AS" : "UA",
           "02/21/2006",
           "I",
-          "N",
+          pooledCell(record.pooled ?? null),
           "Yes"
         ])
       )
@@ -123,7 +147,8 @@ describe("printed and read again, records are the same", () => {
         "Available as Initial Code only"
       ])
     ),
-    remarks: text
+    remarks: text,
+    pooled: Arbitrary.schema(Schema.NullOr(flag))
   })
   const statuses = {
     "In Service": "ASSIGNED",
@@ -138,7 +163,15 @@ describe("printed and read again, records are the same", () => {
     [Arbitrary.array(caCode, { maxLength: 30 }), Arbitrary.schema(Schema.Literals([7, 8, 9])), Arbitrary.schema(chunk)],
     ([generated, columns, chunk]) => {
       const byCode = new Map(generated.map((record) => [record.nxx, record]))
-      const empty = { company: "", exchangeArea: "", ocn: "", province: "", remarks: "", status: "Plant Test" } as const
+      const empty = {
+        company: "",
+        exchangeArea: "",
+        ocn: "",
+        province: "",
+        remarks: "",
+        status: "Plant Test",
+        pooled: null
+      } as const
       const all = Array.from({ length: 800 }, (_, n) => ({ ...(byCode.get(200 + n) ?? empty), nxx: 200 + n }))
       const layout = <A>(cells: { readonly [K in string]: A }): ReadonlyArray<A> =>
         Object.entries(cells)
@@ -161,7 +194,7 @@ describe("printed and read again, records are the same", () => {
           NPA: "902",
           Code: threes(record.nxx),
           Status: quote(record.status),
-          Pooled: '"N"',
+          Pooled: quote(pooledCell(record.pooled)),
           Area: quote(record.exchangeArea),
           Province: quote(record.province),
           Company: quote(record.company),
@@ -183,7 +216,8 @@ describe("printed and read again, records are the same", () => {
             ocn: orNull(record.ocn),
             company: orNull(record.company),
             rateCenter: orNull(record.exchangeArea),
-            status: statuses[record.status]
+            status: statuses[record.status],
+            pooled: columns === 9 ? record.pooled : null
           })
         )
       )
@@ -255,7 +289,8 @@ describe("printed and read again, records are the same", () => {
             inService,
             use,
             country: country === "US" ? "US" : country === "CANADA" ? "CA" : null,
-            locations: country === "ST.LUCIA" ? [] : places[location]
+            locations: country === "ST.LUCIA" ? [] : places[location],
+            details: nothingReported
           })
         )
       )
