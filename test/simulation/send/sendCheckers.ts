@@ -154,7 +154,7 @@ const countsProblem = (simulation: Simulation, model: SendModel, at: number): st
   return undefined
 }
 
-/** Days and steps in which a healed deployment must let everything go. */
+/** Days in which a healed deployment must let everything go, beside one for each email: a cap may be one a day. */
 const patienceDays = 40
 
 /** Lets midnight after midnight come until nothing waits; a pause is lifted by the operator. */
@@ -164,7 +164,8 @@ const letGo = (simulation: Simulation, model: SendModel): string | undefined => 
   simulation.world.advance(1_000)
   const waiting = () =>
     Object.values(model.senders).reduce((sum, sender) => sum + sender.waiting.length + sender.scheduled, 0)
-  for (let day = 0; day < patienceDays && waiting() > 0 && model.stage !== "sending_paused"; day++)
+  const days = patienceDays + waiting()
+  for (let day = 0; day < days && waiting() > 0 && model.stage !== "sending_paused"; day++)
     leap(simulation, 24 * 3_600_000)
   if (waiting() === 0) return undefined
   return `${waiting()} emails are held for ever`
