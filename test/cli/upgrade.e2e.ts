@@ -33,8 +33,8 @@ const older: ReadonlyArray<Replacement> = [
   },
   {
     file: "src/send/account/actors/model.ts",
-    from: "pointer: Schema.String,\n  /** Bytes of its content until it has ended. Left out afterwards, and where nobody has said. */\n  bytes: Schema.optionalKey(Schema.Finite),",
-    to: "pointer: Schema.String,"
+    from: "  bytes: Schema.optionalKey(Schema.Finite),\n  acceptedAt: Schema.Finite,",
+    to: "  acceptedAt: Schema.Finite,"
   },
   {
     file: "src/send/account/actors/decideAdmission.ts",
