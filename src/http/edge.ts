@@ -254,17 +254,15 @@ const entered = <R>(
 ) => Context.add(Context.add(context, RequestState, state), HttpServerRequest.HttpServerRequest, request)
 
 /**
- * Makes the client of a repeatable 503 wait for longer, the longer the failure lasts. The answer's own time is the
- * least.
+ * Makes the client of a 503 wait for longer, the longer the failure lasts (docs/platform.md, 8.5). The answer's own
+ * time is the least.
  */
 const patient = (
   context: Context.Context<never>,
   response: HttpServerResponse.HttpServerResponse,
-  headers: RequestStateShape["responseHeaders"]
+  { responseHeaders: headers }: RequestStateShape
 ) => {
-  const said = headers?.["retry-after"] ?? response.headers["retry-after"]
-  // Asking again would not help.
-  if (said === undefined) return headers
+  const said = headers?.["retry-after"] ?? response.headers["retry-after"] ?? 0
   const seconds = Context.get(context, CurrentRetryGrowth).refused(
     Number(Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
   )
@@ -275,10 +273,10 @@ const patient = (
 const headersOf = (
   context: Context.Context<never>,
   response: HttpServerResponse.HttpServerResponse,
-  headers: RequestStateShape["responseHeaders"]
+  state: RequestStateShape
 ) => {
-  if (response.status === 401) return challenged(headers)
-  return response.status === 503 ? patient(context, response, headers) : headers
+  if (response.status === 401) return challenged(state.responseHeaders)
+  return response.status === 503 ? patient(context, response, state) : state.responseHeaders
 }
 
 /** Wraps the routes' effect; see the module comment. Registered once per server, with the API it serves. */
@@ -313,7 +311,7 @@ export const layerEdge = (
             const route = routeOf()?.route.path ?? "unknown"
             const seconds = Number(clock.monotonicTimeNanosUnsafe() - started) / 1e9
             RequestMeter.of(fiber.context).series(request.method, route).add(response.status, seconds)
-            const headers = headersOf(fiber.context, response, state.responseHeaders)
+            const headers = headersOf(fiber.context, response, state)
             return headers === undefined
               ? HttpServerResponse.setHeader(response, "x-request-id", state.requestId)
               : HttpServerResponse.setHeaders(response, { ...headers, "x-request-id": state.requestId })

@@ -25,8 +25,12 @@ import {
 /** The time after which a request is answered that its outcome is not known. */
 const requestTimeoutMillis = 10_000
 
-const unavailable = (message: string, afterMillis: number = retryAfterMillis): Effect.Effect<never, SendUnavailable> =>
-  Effect.andThen(retryAfter(afterMillis), Effect.fail(SendUnavailable.of(message)))
+/** 503, in the words of a read where the request is one. */
+const unavailable = (sentence: string, afterMillis: number = retryAfterMillis): Effect.Effect<never, SendUnavailable> =>
+  Effect.andThen(
+    retryAfter(afterMillis),
+    Effect.flatMap(unlessRead(sentence), (message) => Effect.fail(SendUnavailable.of(message)))
+  )
 
 const unknown =
   "Whether this was done is not known. Repeat it with the same Idempotency-Key; without one a repeat may send twice."
@@ -42,7 +46,7 @@ const engineFault = (error: OnceError): Effect.Effect<never, SendUnavailable | S
     case "PartitionMoved":
       return unavailable(nothingDone)
     case "OutcomeUnknown":
-      return Effect.flatMap(unlessRead(unknown), (message) => unavailable(message))
+      return unavailable(unknown)
     case "PartitionStopped":
     case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(nothingDone))
@@ -120,5 +124,5 @@ export const emailFault = (error: EmailFault): Effect.Effect<never, Wire> => {
 export const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SendUnavailable, R> =>
   Effect.timeoutOrElse(effect, {
     duration: requestTimeoutMillis,
-    orElse: () => Effect.flatMap(unlessRead(unknown), (message) => unavailable(message))
+    orElse: () => unavailable(unknown)
   })

@@ -40,7 +40,6 @@ const unavailableFor = (afterMillis: number, message: string): Effect.Effect<nev
 /** The engine gave no answer. What cannot be repeated is a fault of the platform. */
 export const engineFailed = (error: AskError): Effect.Effect<never, NestedUnavailable> => {
   const message = "The request cannot be decided right now; it is safe to repeat"
-  // Without Retry-After: a stopped partition waits for its operator.
   if (error._tag === "PartitionStopped") return Effect.fail(NestedUnavailable.of(message))
   if (!isRetryable(error, { isIdempotent: true })) return Effect.die(error)
   return unavailableFor("retryAfterMillis" in error ? error.retryAfterMillis : retryAfterMillis, message)

@@ -53,8 +53,12 @@ const urlFault = (error: UrlRefused): InvalidRequest | WebhookUrlInvalid =>
 
 const patternFault = (error: InvalidPattern): InvalidRequest => invalid(error.message)
 
-const unavailable = (afterMillis: number, message: string): Effect.Effect<never, Unavailable> =>
-  Effect.andThen(retryAfter(afterMillis), Effect.fail(new Unavailable({ error: "unavailable", message })))
+/** 503, in the words of a read where the request is one. */
+const unavailable = (afterMillis: number, sentence: string): Effect.Effect<never, Unavailable> =>
+  Effect.andThen(
+    retryAfter(afterMillis),
+    Effect.flatMap(unlessRead(sentence), (message) => Effect.fail(new Unavailable({ error: "unavailable", message })))
+  )
 
 const safeToRepeat = "This cannot be done right now; the request is safe to repeat with the same Idempotency-Key."
 
@@ -99,9 +103,9 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "EndpointHeadersChanged":
       return unavailable(retryAfterMillis, safeToRepeat)
     case "OutcomeUnknown":
-      return Effect.flatMap(
-        unlessRead("Whether this was done is not known yet; repeat the request with the same Idempotency-Key."),
-        (message) => unavailable(retryAfterMillis, message)
+      return unavailable(
+        retryAfterMillis,
+        "Whether this was done is not known yet; repeat the request with the same Idempotency-Key."
       )
     case "PartitionStopped":
     case "Quarantined":
@@ -157,11 +161,9 @@ export const refused =
       Effect.timeoutOrElse({
         duration: requestTimeoutMillis,
         orElse: () =>
-          Effect.flatMap(
-            unlessRead(
-              "The request took too long, and its outcome is not known; repeat it with the same Idempotency-Key."
-            ),
-            (message) => unavailable(retryAfterMillis, message)
+          unavailable(
+            retryAfterMillis,
+            "The request took too long, and its outcome is not known; repeat it with the same Idempotency-Key."
           )
       })
     )

@@ -13,6 +13,7 @@ import * as Reactors from "../../../src/engine/Reactors.ts"
 import type { NewApiKey } from "../../../src/platform/ApiKeys.ts"
 import { query, until } from "../../cli/support.ts"
 import { buildApi } from "../../support/api.ts"
+import type { MakeDatabase } from "../../support/database.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { makeCopy } from "../../support/templates.ts"
 import { putDelivery, putSkipped } from "../../webhooks/delivery/rows.ts"
@@ -303,8 +304,8 @@ export const rowsOf = async ({ databaseUrl, settled }: World, organization: stri
   return rows.flatMap((found) => found.map(({ row }) => row)).toSorted()
 }
 
-/** Starts both APIs for the tests of the file; to be asked for inside tests and hooks only. */
-export const useWorld = (): (() => World) => {
+/** Starts both APIs for the tests of the file, on the database; to be asked for inside tests and hooks only. */
+export const useWorld = (database: MakeDatabase = makeCopy("seeded")): (() => World) => {
   let world: World | undefined
   const cleanup: Array<() => unknown> = []
   beforeAll(async () => {
@@ -315,7 +316,7 @@ export const useWorld = (): (() => World) => {
     const adminKey = `adm_${randomBytes(24).toString("hex")}`
     const api = await Effect.runPromise(
       buildApi(scope, {
-        database: makeCopy("seeded"),
+        database,
         adminKey,
         nameServers: ["127.0.0.1:1"],
         billing: {
