@@ -160,10 +160,17 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "http: an unauthorized request is not told how to give a key",
-    find: "if (response.status === 401) return challenged(headers)",
+    find: "if (response.status === 401) return challenged(state.responseHeaders)",
     replace: "",
     sentence: "clients that wait to be asked never give their key",
     finders: ["fastLane.it"]
+  },
+  {
+    name: "http: a 503 does not say when to repeat the request",
+    find: "return response.status === 503 ? patient(context, response, state) : state.responseHeaders",
+    replace: "return state.responseHeaders",
+    sentence: "clients of a database that is away come back immediately, all of them",
+    finders: ["databaseAway.it"]
   },
   {
     name: "http: a full page promises another one",
