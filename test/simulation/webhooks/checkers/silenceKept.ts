@@ -14,8 +14,10 @@ export const silenceKept: Checker = {
   make: (simulation, violate) => {
     /** When an endpoint was silenced last, and whether the dispatcher has that as the answer to a report of its own. */
     const silenced = new Map<string, { readonly at: number; readonly isOwnAnswer: boolean }>()
+    const deletedAt = new Map<string, number>()
     return {
       decided: (endpointId, { _tag }, before, after) => {
+        if (before !== undefined && after === undefined) deletedAt.set(endpointId, simulation.world.now)
         if (before === undefined || statusOf(before) !== "active") return
         if (after !== undefined && statusOf(after) === "active") return
         silenced.set(endpointId, { at: simulation.world.now, isOwnAnswer: _tag === "RecordFailure" })
@@ -28,14 +30,17 @@ export const silenceKept: Checker = {
         const liveStatus = live === undefined ? "deleted" : statusOf(live)
         // A frame has shown its silence, and the log says the same now.
         const isSilent = shown !== undefined && (shown.endpoint === null || statusOf(shown.endpoint) !== "active")
-        const isAsked = simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked
+        const job = simulation.data.jobs.jobs.get(deliveryId)
+        const isAsked = job?.lane === jobLanes.asked
         if (isSilent && liveStatus !== "active" && !isAsked && at - shown.at > graceMillis)
           violate(`${endpointId} was shown as silent ${(at - shown.at).toFixed(0)} ms ago and was sent ${deliveryId}`)
         // The row may still say that it is disabled.
         if (isAsked && shown?.endpoint && statusOf(shown.endpoint) === "paused") return
         // Otherwise the dispatcher cannot know what the reactor has not told yet.
         if (status === "active" || liveStatus === "active") return
-        if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
+        if (status === "paused" && isAsked) return
+        // A retry by hand had begun as the endpoint was deleted, which removed its job.
+        if (job === undefined && at - (deletedAt.get(endpointId) ?? Number.NEGATIVE_INFINITY) <= graceMillis) return
         let toldAt = simulation.foldedAt.get(endpointId) ?? 0
         const last = silenced.get(endpointId)
         // The row is of a silence before this one, and an answer may have told that it was over.
