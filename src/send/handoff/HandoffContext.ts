@@ -6,8 +6,9 @@ import type { JobOutcome, PartitionClaim, TakenJob, WorkQueue, WorkQueueUnavaila
 import type { MessageContents } from "../emails/contents/MessageContents.ts"
 import type { AdmissionAsks } from "../library/admissionAsks.ts"
 import type { AccountAlert } from "./accountAlerts.ts"
-import type { HandoffGroup } from "./HandoffFeed.ts"
 import type { HandoffMetrics } from "./HandoffMetrics.ts"
+import type { HandoffGroup } from "./HandoffWorkers.ts"
+import type { MailTasks } from "./MailTasks.ts"
 import type { HandoffAnswer, MailTransport } from "./MailTransport.ts"
 
 export interface HandoffSettings {
@@ -30,8 +31,12 @@ export interface HandoffContext {
   readonly isTraced: boolean
   /** Takes jobs of one account, together with those of other accounts that are taken at the same time. */
   readonly take: (claims: ReadonlyArray<PartitionClaim>) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
-  /** Settles jobs, together with those of other accounts that come at the same time. */
+  /** Ends mails that were taken from memory, and settles the other jobs together with those of other accounts. */
   readonly settle: (outcomes: ReadonlyArray<JobOutcome>) => Effect.Effect<void, WorkQueueUnavailable>
+  /** Changes jobs in the queue before their mails have ended, once the queue has them. */
+  readonly note: (outcomes: ReadonlyArray<JobOutcome>) => Effect.Effect<void, WorkQueueUnavailable>
+  /** The mails of acknowledged frames that are not recorded yet. */
+  readonly tasks: MailTasks
   readonly asks: AdmissionAsks
   readonly contents: MessageContents["Service"]
   readonly transport: MailTransport["Service"]

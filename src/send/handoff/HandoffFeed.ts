@@ -1,28 +1,17 @@
 /**
- * Connects the workers of this process with their surroundings: after a commit the SQL reactor reports accounts with
- * mail to hand over, and a node that hands over its partitions stops the workers first. Needs no service.
+ * Connects the workers of this process with their surroundings: acknowledged frames offer mail to them, the SQL reactor
+ * reports accounts with mail in the queue after a commit, and a node that hands over its partitions stops the workers
+ * first. Needs no service.
  */
-import { Context, Effect, Layer, type Scope, type Tracer } from "effect"
-
-/** A group of the work queue, with the partition that its jobs are in. */
-export interface HandoffGroup {
-  readonly partition: number
-  readonly group: string
-  /** The span that has made mail of it due, where anybody sees spans. */
-  readonly cause?: Tracer.AnySpan
-}
-
-/** The workers of a process. */
-export interface HandoffWorkers {
-  /** Must not throw. */
-  readonly committed: (groups: ReadonlyArray<HandoffGroup>) => void
-  /** Takes no more mail, and waits until that under way is handed over and recorded. */
-  readonly drain: Effect.Effect<void>
-}
+import { Context, Effect, Layer, type Scope } from "effect"
+import type { HandoffWorkers } from "./HandoffWorkers.ts"
+import { MailTasks } from "./MailTasks.ts"
 
 export class HandoffFeed extends Context.Service<
   HandoffFeed,
   {
+    /** The emails of acknowledged frames that are not recorded yet. */
+    readonly tasks: MailTasks
     /** Tells the workers, if this process has any. */
     readonly committed: HandoffWorkers["committed"]
     /** Has the workers stop, if this process has any. */
@@ -34,6 +23,7 @@ export class HandoffFeed extends Context.Service<
   static readonly layer: Layer.Layer<HandoffFeed> = Layer.sync(HandoffFeed, () => {
     let current: HandoffWorkers | undefined
     return HandoffFeed.of({
+      tasks: new MailTasks(() => current),
       committed: (groups) => current?.committed(groups),
       drain: Effect.suspend(() => current?.drain ?? Effect.void),
       attach: (workers) =>

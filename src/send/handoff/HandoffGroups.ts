@@ -1,11 +1,11 @@
 /**
- * Schedules the accounts whose mails are taken from the queue next (docs/handoff.md, 2). Accounts take turns. Each has
- * a bounded number of mails under way, by lane, and takes more as soon as some have ended, so that a slow mail delays
- * none of the others. Pure but for its callbacks; it needs no service.
+ * Schedules the accounts whose mails are taken next, from memory or from the queue (docs/handoff.md, 2). Accounts take
+ * turns. Each has a bounded number of mails under way, by lane, and takes more as soon as some have ended, so that a
+ * slow mail delays none of the others. Pure but for its callbacks; it needs no service.
  */
 import type { MailResult } from "./emails.ts"
-import type { HandoffGroup } from "./HandoffFeed.ts"
-import { partsOfGroup } from "./jobs.ts"
+import type { HandoffGroup } from "./HandoffWorkers.ts"
+import { handoffLanes, partsOfGroup } from "./jobs.ts"
 import { maximumUnderWay, underWayLimits } from "./limits.ts"
 
 /** Most groups that wait for a turn; the next scan finds the others. */
@@ -23,14 +23,29 @@ export type Room = ReadonlyArray<number>
 
 export interface HandoffGroupsOptions {
   readonly takingPlaces: number
-  /** Takes mails of a group; must call `taken` in the end. */
-  readonly take: (one: HandoffGroup, room: Room) => void
+  /** Takes mails of a group, from the queue too where `isQueued`; must call `taken` in the end. */
+  readonly take: (one: HandoffGroup, room: Room, isQueued: boolean) => void
+  /** Leaves the mails of a group that wait in memory to the queue. */
+  readonly leave: (one: HandoffGroup) => void
   /** Records what the group has in `ended`, until there is no more. */
   readonly record: (one: HandoffGroup) => void
   /** Calls `refill` in a moment. */
   readonly refillLater: () => void
-  /** Calls `rested` in a moment. */
-  readonly restLater: (one: HandoffGroup) => void
+  /** Calls `rested` in a moment: a longer one where mails come from the queue. */
+  readonly restLater: (one: HandoffGroup, isQueued: boolean) => void
+}
+
+/** Where a group has more mails. */
+export interface MoreMail {
+  readonly isQueued: boolean
+  readonly isOffered: boolean
+}
+
+/** A group that waits for its turn. */
+interface Wanting {
+  readonly one: HandoffGroup
+  /** Whether the queue has mails of it, or may have. */
+  readonly isQueued: boolean
 }
 
 interface Working {
@@ -45,7 +60,7 @@ interface Working {
 const sum = (counts: ReadonlyArray<number>): number => counts.reduce((total, count) => total + count, 0)
 
 export class HandoffGroups {
-  private readonly wanting = new Map<string, HandoffGroup>()
+  private readonly wanting = new Map<string, Wanting>()
   private readonly working = new Map<string, Working>()
   private readonly options: HandoffGroupsOptions
   private taking = 0
@@ -61,25 +76,39 @@ export class HandoffGroups {
     this.options = options
   }
 
+  /** The queue has mails of these groups. */
   want(groups: ReadonlyArray<HandoffGroup>): void {
-    for (const one of groups) if (this.wanting.size < maximumWanting) this.wanting.set(one.group, one)
+    for (const one of groups) this.add(one, true)
     this.pump(enoughRoom)
+  }
+
+  /** Mails of these groups wait in memory. */
+  offered(groups: ReadonlyArray<HandoffGroup>): void {
+    for (const one of groups) this.add(one, false)
+    this.pump(enoughRoom)
+  }
+
+  private add(one: HandoffGroup, isQueued: boolean): void {
+    const known = this.wanting.get(one.group)
+    if (known !== undefined) this.wanting.set(one.group, { one, isQueued: isQueued || known.isQueued })
+    else if (this.wanting.size < maximumWanting) this.wanting.set(one.group, { one, isQueued })
+    else if (!isQueued) this.options.leave(one)
   }
 
   /**
    * Mails were taken, so many of each lane go. A group that may have more goes behind the others that wait, and where it has left most of its room free only after a moment:
    * under load mails come singly, and each by itself would cost as much as ten together.
    */
-  taken(one: HandoffGroup, lanes: ReadonlyArray<number>, hasMore: boolean): void {
+  taken(one: HandoffGroup, lanes: ReadonlyArray<number>, { isOffered, isQueued }: MoreMail): void {
     const working = this.workingOf(one)
     working.isTaking = false
     this.taking--
     for (const lane of lanes) working.underWay[lane]!++
     this.underWay += lanes.length
-    if (hasMore && !this.wanting.has(one.group)) this.wanting.set(one.group, one)
-    if (hasMore && lanes.length < restingBelow) {
+    if (isQueued || isOffered) this.add(one, isQueued)
+    if ((isQueued || lanes.length > 0) && lanes.length < restingBelow) {
       working.isResting = true
-      this.options.restLater(one)
+      this.options.restLater(one, isQueued)
     }
     this.forget(one, working)
     this.pump(enoughRoom)
@@ -156,24 +185,26 @@ export class HandoffGroups {
 
   /** Lets groups take, in turn, that have at least so much room in each lane, and some at all. */
   private pump(least: Room): void {
-    for (const [group, one] of this.wanting) {
+    for (const [group, { isQueued, one }] of this.wanting) {
       if (this.isDraining || this.taking >= this.options.takingPlaces || this.underWay >= maximumUnderWay) return
       const { isResting = false, isTaking = false } = this.working.get(group) ?? {}
       if (isResting || isTaking) continue
       const room = this.roomOf(group)
-      if (sum(room) === 0 || room.some((free, lane) => free < least[lane]!)) {
+      const usable = isQueued ? room : room.slice(0, handoffLanes.first + 1)
+      if (sum(usable) === 0 || usable.some((free, lane) => free < least[lane]!)) {
         this.orderRefill()
         continue
       }
       this.wanting.delete(group)
-      // The scan finds it again.
+      // The scan finds it again, in the queue.
       if (this.liveWaits && partsOfGroup(group)[1] !== "test") {
         this.hasWaiting = true
+        this.options.leave(one)
         continue
       }
       this.workingOf(one).isTaking = true
       this.taking++
-      this.options.take(one, room)
+      this.options.take(one, room, isQueued)
     }
   }
 

@@ -262,7 +262,7 @@ export const recordEmails = Effect.fnUntraced(function* (
   mode: Mode,
   ended: ReadonlyArray<MailResult>
 ) {
-  yield* parts.settle(ended.flatMap(({ note }) => note ?? []))
+  yield* parts.note(ended.flatMap(({ note }) => note ?? []))
   yield* tell(
     parts,
     organization,

@@ -31,6 +31,10 @@ export const underWayLimits = [30, 10, 10] as const
 /** Mails under way of all accounts together: their contents are in memory. */
 export const maximumUnderWay = 800
 
+/** Emails of acknowledged frames that wait in memory for room, of all accounts and of one; more go by way of the queue. */
+export const maximumOffered = 16_384
+export const maximumOfferedOfAccount = 1_024
+
 /** Accounts whose mails are looked at in the same moment. Each is by itself, and leaves when its mails are under way. */
 export const takingPlaces = 16
 
@@ -38,7 +42,7 @@ export const takingPlaces = 16
 export const refillMillis = 500
 
 /** What attempts have come to is recorded after this time, together with what others have come to meanwhile. A crash repeats the mails of so much more time. */
-export const recordMillis = 100
+export const recordMillis = 50
 
 /** Accounts whose jobs are settled in one statement; each has no more under way than it has room for. */
 export const settledTogether = 64
@@ -48,6 +52,9 @@ export const settledTogether = 64
  * mails that go together cost less. The first one after a pause never waits.
  */
 export const restMillis = 200
+
+/** The same for mails from memory, which cost no statement. */
+export const offeredRestMillis = 20
 export const longestRestMillis = 1_000
 
 /** The rest after mails that it took so long to look at. */

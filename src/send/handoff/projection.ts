@@ -1,6 +1,7 @@
 /**
- * Puts mails into the work queue as soon as they may go, as part of the SQL reactor's batch (docs/handoff.md, 2). An email that waits for a time or a place
- * has a row until it does; held places are let go by the facts of their sender. The same records give the same rows. Needs `SqlClient` and `HandoffFeed`.
+ * Puts mails into the work queue as soon as they may go, as part of the SQL reactor's batch (docs/handoff.md, 2), but for
+ * those that were handed over from memory already. An email that waits for a time or a place has a row until it does;
+ * the facts of its sender release held places. Needs `SqlClient` and `HandoffFeed`.
  */
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -18,8 +19,10 @@ import {
   SendSender,
   senderKey
 } from "../account/actors/index.ts"
-import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
+import { HandoffFeed } from "./HandoffFeed.ts"
+import type { HandoffGroup } from "./HandoffWorkers.ts"
 import { emailJobId, encodeEmailJob, groupOf, handoffLanes, noticeId } from "./jobs.ts"
+import { jobOfAccepted, jobWritten, type MailTasks } from "./MailTasks.ts"
 import { noticeJobs } from "./noticeJobs.ts"
 import { sendJobsTable } from "./tables.ts"
 
@@ -44,6 +47,12 @@ class HandoffBatch {
   }> = []
   readonly lifted: Array<HandoffGroup & { readonly at: number }> = []
 
+  private readonly tasks: MailTasks
+
+  constructor(tasks: MailTasks) {
+    this.tasks = tasks
+  }
+
   job({ partition }: LogRecord, { acceptedAt, email, mode, organization, pointer }: WaitingRow, at: number): void {
     this.jobs.push({
       id: emailJobId(organization, email),
@@ -59,9 +68,12 @@ class HandoffBatch {
   accepted(record: FactRecord, fact: Extract<EmailFact, { readonly _tag: "Accepted" }>): void {
     const { at, mode, place, pointer, sender, state } = fact
     const { key: email, organization } = record
+    const accepted = jobOfAccepted(record)
+    const job = accepted && jobWritten(accepted, this.tasks.written(record))
+    if (job !== undefined) this.jobs.push(job)
+    if (state === "queued" || state === "suppressed") return
     const row = { organization, email, mode, pointer, acceptedAt: at }
-    if (state === "queued") this.job(record, row, at)
-    else if (state !== "suppressed") this.waiting.push({ ...row, sender: senderKey(mode, sender), place })
+    this.waiting.push({ ...row, sender: senderKey(mode, sender), place })
   }
 }
 
@@ -211,7 +223,8 @@ const isOurs = (record: LogRecord): boolean =>
     : record.event.type === pausedType
 
 const project = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) {
-  const batch = new HandoffBatch()
+  const feed = yield* HandoffFeed
+  const batch = new HandoffBatch(feed.tasks)
   for (const record of records) {
     if (record._tag === "Event") onWebhookPaused(batch, record)
     // A record of an actor's kind holds what the actor's own schema has decoded.
@@ -225,9 +238,9 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) 
   for (let at = 0; at < batch.jobs.length; at += maximumBatch) yield* queue.put(batch.jobs.slice(at, at + maximumBatch))
   if (batch.lifted.length > 0) yield* goOn(batch.lifted)
   yield* endWaiting(batch)
-  const groups = [...new Map([...batch.jobs, ...batch.lifted].map((one) => [one.group, one])).values()]
+  const waiting = batch.jobs.filter(({ leasedUntil }) => leasedUntil === undefined)
+  const groups = [...new Map([...waiting, ...batch.lifted].map((one) => [one.group, one])).values()]
   if (groups.length === 0) return
-  const feed = yield* HandoffFeed
   const span = yield* Effect.option(Effect.currentSpan)
   const due = groups.map(({ group, partition }): HandoffGroup => ({ group, partition }))
   const caused = Option.isNone(span) ? due : due.map((one) => ({ ...one, cause: span.value }))
@@ -237,5 +250,6 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) 
 /** The part of the SQL reactor that fills the work queue of the hand-off. */
 export const handoffProjection = {
   wants: isOurs,
-  handle: (records: ReadonlyArray<LogRecord>) => project(records.filter(isOurs))
+  handle: (records: ReadonlyArray<LogRecord>) => project(records.filter(isOurs)),
+  tasks: Effect.map(HandoffFeed, ({ tasks }) => [tasks])
 }

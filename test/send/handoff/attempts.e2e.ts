@@ -32,7 +32,12 @@ let folder = ""
 let relay: RelayServer
 let postgres: TcpProxy
 let platform: Platform
-const move = (millis: number) => moveOn(join(folder, "clock"), millis)
+/** How far the platform's clock is ahead. */
+let ahead = 0
+const move = (millis: number) => {
+  ahead += millis
+  return moveOn(join(folder, "clock"), millis)
+}
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-attempts-"))
@@ -96,12 +101,17 @@ const copiesFor = (recipient: string) => relay.taken.filter(({ to }) => to.inclu
 
 let others = 0
 
-/** Another mail comes through, so whatever was due before it has had its turn. */
+/** Long enough for a request, so that the mail is scheduled still when it arrives. */
+const soonMillis = 150
+
+/** Another mail comes through by way of the queue, so whatever was due there before it has had its turn. */
 const othersGo = async (): Promise<void> => {
   let id: string | undefined
   // A platform that has just had its database back may refuse it at first.
   await until(async () => {
-    const mail = { from: "ann@demo.test", to: `other-${++others}@three.example`, subject: "Hello", text: "Hi" }
+    const scheduled_at = new Date(Date.now() + ahead + soonMillis).toISOString()
+    const to = `other-${++others}@three.example`
+    const mail = { from: "ann@demo.test", to, subject: "Hello", text: "Hi", scheduled_at }
     const { body, status } = await askPlatform("POST", "/v1/send/emails", mail)
     expect([202, 503], JSON.stringify(body)).toContain(status)
     id = (body as { readonly id?: string }).id

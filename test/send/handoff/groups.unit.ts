@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { MailResult } from "../../../src/send/handoff/emails.ts"
 import { HandoffGroups, type Room } from "../../../src/send/handoff/HandoffGroups.ts"
+import { handoffLanes } from "../../../src/send/handoff/jobs.ts"
 import {
   countingMillis,
   countingPauseMillis,
@@ -17,19 +18,21 @@ const group = (name: string) => ({ partition: 0, group: `${name}/live` })
 
 /** The groups with what they have asked for. */
 const started = (takingPlaces = 16) => {
-  const takes: Array<{ readonly name: string; readonly room: Room }> = []
+  const takes: Array<{ readonly name: string; readonly room: Room; readonly isQueued: boolean }> = []
   const records: Array<string> = []
   let refills = 0
   const rests: Array<string> = []
+  const lefts: Array<string> = []
   const groups = new HandoffGroups({
     takingPlaces,
-    take: ({ group: name }, room) => void takes.push({ name: name.split("/")[0]!, room }),
+    take: ({ group: name }, room, isQueued) => void takes.push({ name: name.split("/")[0]!, room, isQueued }),
     record: ({ group: name }) => void records.push(name.split("/")[0]!),
     refillLater: () => void refills++,
-    restLater: ({ group: name }) => void rests.push(name.split("/")[0]!)
+    restLater: ({ group: name }) => void rests.push(name.split("/")[0]!),
+    leave: ({ group: name }) => void lefts.push(name.split("/")[0]!)
   })
   groups.liveWaits = false
-  return { groups, takes, records, rests, refills: () => refills }
+  return { groups, takes, records, rests, lefts, refills: () => refills }
 }
 
 const attempted = (id: string, lane = 0): MailResult => ({
@@ -38,6 +41,9 @@ const attempted = (id: string, lane = 0): MailResult => ({
   outcome: { _tag: "Done", id, attempt: 1 }
 })
 
+/** Whether the queue has more. */
+const more = (isQueued: boolean) => ({ isQueued, isOffered: false })
+
 const first = (count: number): ReadonlyArray<number> => Array.from({ length: count }, () => 0)
 
 describe("an account", () => {
@@ -45,22 +51,22 @@ describe("an account", () => {
     const { groups, takes } = started()
     groups.want([group("a")])
     groups.want([group("a")])
-    expect(takes).toEqual([{ name: "a", room: underWayLimits }])
-    groups.taken(group("a"), [], false)
+    expect(takes).toMatchObject([{ name: "a", room: underWayLimits }])
+    groups.taken(group("a"), [], more(false))
     expect(takes).toHaveLength(2)
   })
 
   it("that has taken few rests, and takes together what has come meanwhile; nobody else waits for it", () => {
     const { groups, rests, takes } = started()
     groups.want([group("a")])
-    groups.taken(group("a"), first(1), true)
+    groups.taken(group("a"), first(1), more(true))
     groups.recorded(group("a"), first(1))
     groups.want([group("a"), group("b")])
     expect(takes.map(({ name }) => name)).toEqual(["a", "b"])
     expect(rests).toEqual(["a"])
     groups.rested(group("a"))
     expect(takes.map(({ name }) => name)).toEqual(["a", "b", "a"])
-    groups.taken(group("a"), [], false)
+    groups.taken(group("a"), [], more(false))
     groups.want([group("a")])
     expect(takes).toHaveLength(4)
     expect(rests).toEqual(["a"])
@@ -69,23 +75,23 @@ describe("an account", () => {
   it("takes more when half of its room is free again, whatever one of its mails is waiting for", () => {
     const { groups, takes } = started()
     groups.want([group("a")])
-    groups.taken(group("a"), [...first(30), 1], true)
+    groups.taken(group("a"), [...first(30), 1], more(true))
     expect(takes).toHaveLength(1)
     groups.recorded(group("a"), first(14))
     expect(takes).toHaveLength(1)
     groups.recorded(group("a"), first(1))
-    expect(takes[1]).toEqual({ name: "a", room: [15, 9, 10] })
+    expect(takes[1]).toMatchObject({ name: "a", room: [15, 9, 10] })
   })
 
   it("takes what there is room for after a moment, be it little", () => {
     const { groups, refills, takes } = started()
     groups.want([group("a")])
-    groups.taken(group("a"), first(30), true)
+    groups.taken(group("a"), first(30), more(true))
     groups.recorded(group("a"), first(1))
     groups.recorded(group("a"), first(1))
     expect([takes.length, refills()]).toEqual([1, 1])
     groups.refill()
-    expect(takes[1]).toEqual({ name: "a", room: [2, 10, 10] })
+    expect(takes[1]).toMatchObject({ name: "a", room: [2, 10, 10] })
   })
 
   it("of which every mail waits takes no more", () => {
@@ -94,7 +100,7 @@ describe("an account", () => {
     groups.taken(
       group("a"),
       underWayLimits.flatMap((limit, lane) => Array.from({ length: limit }, () => lane)),
-      true
+      more(true)
     )
     groups.refill()
     expect(takes).toHaveLength(1)
@@ -103,7 +109,7 @@ describe("an account", () => {
   it("has those of its mails recorded together that end while others are being recorded", () => {
     const { groups, records } = started()
     groups.want([group("a")])
-    groups.taken(group("a"), first(3), false)
+    groups.taken(group("a"), first(3), more(false))
     groups.ended(group("a"), attempted("1"))
     expect(records).toEqual(["a"])
     expect(groups.toRecord(group("a")).map(({ job }) => job.id)).toEqual(["1"])
@@ -117,13 +123,50 @@ describe("an account", () => {
   })
 })
 
+describe("mails in memory", () => {
+  it("are taken without the queue, unless the queue has some too", () => {
+    const { groups, takes } = started()
+    groups.offered([group("a")])
+    groups.offered([group("b")])
+    groups.taken(group("a"), first(15), more(false))
+    groups.want([group("a")])
+    groups.taken(group("a"), [], { isQueued: false, isOffered: true })
+    expect(takes.map(({ isQueued, name }) => [name, isQueued])).toEqual([
+      ["a", false],
+      ["b", false],
+      ["a", true],
+      ["a", false]
+    ])
+  })
+
+  it("rest a moment after few, and go although all retries of their account are under way", () => {
+    const { groups, rests, takes } = started()
+    groups.want([group("a")])
+    groups.taken(group("a"), [...first(14), ...Array.from({ length: 10 }, () => handoffLanes.again)], more(false))
+    groups.offered([group("a")])
+    expect(takes).toHaveLength(2)
+    groups.taken(group("a"), first(1), more(false))
+    groups.offered([group("a")])
+    expect([takes.length, rests]).toEqual([2, ["a"]])
+    groups.rested(group("a"))
+    expect(takes).toHaveLength(3)
+  })
+
+  it("are left to the queue where nothing takes live mail over", () => {
+    const { groups, lefts, takes } = started()
+    groups.liveWaits = true
+    groups.offered([group("a"), { partition: 0, group: "b/test" }])
+    expect([takes.map(({ name }) => name), lefts]).toEqual([["b"], ["a"]])
+  })
+})
+
 describe("many accounts", () => {
   it("take turns: one that has more goes behind those that wait", () => {
     const { groups, takes } = started(1)
     groups.want([group("a"), group("b"), group("c")])
-    groups.taken(group("a"), first(15), true)
-    groups.taken(group("b"), first(15), true)
-    groups.taken(group("c"), first(15), true)
+    groups.taken(group("a"), first(15), more(true))
+    groups.taken(group("b"), first(15), more(true))
+    groups.taken(group("c"), first(15), more(true))
     expect(takes.map(({ name }) => name)).toEqual(["a", "b", "c", "a"])
   })
 
@@ -132,10 +175,10 @@ describe("many accounts", () => {
     const slow = Array.from({ length: 100 }, (_, index) => group(`slow${index}`))
     for (const one of slow) {
       groups.want([one])
-      groups.taken(one, first(1), false)
+      groups.taken(one, first(1), more(false))
     }
     groups.want([group("fast")])
-    expect(takes.at(-1)).toEqual({ name: "fast", room: underWayLimits })
+    expect(takes.at(-1)).toMatchObject({ name: "fast", room: underWayLimits })
   })
 
   it("have no more mails under way together than fit into memory", () => {
@@ -148,14 +191,14 @@ describe("many accounts", () => {
       if (name !== `many${index}`) break
       const lanes = room.flatMap((limit, lane) => Array.from({ length: limit }, () => lane))
       underWay += lanes.length
-      groups.taken(one, lanes, false)
+      groups.taken(one, lanes, more(false))
     }
     expect(underWay).toBe(maximumUnderWay)
     const taken = takes.length
     groups.recorded(group("many0"), first(1))
     groups.refill()
     // What is free goes to who has waited for longest.
-    expect(takes[taken]).toEqual({ name: "many16", room: [1, 0, 0] })
+    expect(takes[taken]).toMatchObject({ name: "many16", room: [1, 0, 0] })
   })
 
   it("whose mail has nobody to take it over are found again by the next scan", () => {
