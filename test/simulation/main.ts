@@ -1,4 +1,4 @@
-/** `npm run simulate -- [--of send|webhooks|followers|owners] [--seeds 500] [--seed N] [--minutes 10] [--replay file.json]` (docs/simulation.md). */
+/** `npm run simulate -- [--of send|webhooks|handoff|followers|owners] [--seeds 500] [--seed N] [--minutes 10] [--replay file.json]` (docs/simulation.md). */
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Effect } from "effect"

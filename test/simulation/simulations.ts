@@ -12,6 +12,7 @@ import {
 } from "../../src/simulation/index.ts"
 import { bank } from "./bank/bank.ts"
 import { followed, requiredFollowerMarks } from "./followers/followed.ts"
+import * as Handoff from "./handoff/index.ts"
 import * as Owners from "./owners/index.ts"
 import { requiredSendMarks, sendAccounts } from "./send/sendAccounts.ts"
 import * as Webhooks from "./webhooks/index.ts"
@@ -82,6 +83,7 @@ export const simulations = {
   engine: onEngine(bank, requiredMarks),
   send: onEngine(sendAccounts, requiredSendMarks, sendSteps),
   webhooks: ofKind(Webhooks),
+  handoff: ofKind(Handoff),
   followers: onEngine(followed, requiredFollowerMarks),
   owners: ofKind(Owners)
 } as const satisfies Readonly<Record<string, PlayableSimulation>>

@@ -88,7 +88,7 @@ export const handoff: ReadonlyArray<Variant> = [
   },
   {
     name: "hand-off: who has the mail is noted with the record alone",
-    find: "yield* parts.settle(ended.flatMap(({ note }) => note ?? []))",
+    find: "yield* parts.note(ended.flatMap(({ note }) => note ?? []))",
     replace: "",
     sentence: "a crash behind the account's answer loses the mail to recipients who were put off",
     finders: ["handoff.it"]
@@ -130,10 +130,10 @@ export const handoff: ReadonlyArray<Variant> = [
   },
   {
     name: "hand-off: scheduled mail goes at once",
-    find: 'if (state === "queued") this.job(record, row, at)',
-    replace: 'if (state === "queued" || state === "scheduled") this.job(record, row, at)',
+    find: 'fact._tag !== "Accepted" || fact.state !== "queued"',
+    replace: 'fact._tag !== "Accepted" || fact.state === "held" || fact.state === "suppressed"',
     sentence: "mail for tomorrow asks the account all day",
-    finders: ["handoff.it"]
+    finders: ["handoff/MailTasks.unit"]
   },
   {
     name: "hand-off: a mail that gets no answer counts as handed over",

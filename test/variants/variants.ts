@@ -6,6 +6,7 @@ import { engineCore } from "./engineCore.ts"
 import { engineMessages } from "./engineMessages.ts"
 import { engineNodes } from "./engineNodes.ts"
 import { handoff } from "./handoff.ts"
+import { mailTasks } from "./mailTasks.ts"
 import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
@@ -25,6 +26,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...send,
   ...sendActors,
   ...handoff,
+  ...mailTasks,
   ...access,
   ...directory,
   ...others

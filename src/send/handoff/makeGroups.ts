@@ -121,8 +121,8 @@ const nothingBegun: MailAttempts = { outcomes: [], isPaused: false, going: [] }
  * Takes mails of a group. Those that wait in memory go first, and leave half of the room to those in the queue. What
  * memory has is taken also while the queue cannot be asked.
  */
-const takeJobs = Effect.fnUntraced(function* (
-  { settings, take, tasks }: HandoffContext,
+export const takeJobs = Effect.fnUntraced(function* (
+  { settings, take, tasks }: Pick<HandoffContext, "settings" | "take" | "tasks">,
   { group, partition }: HandoffGroup,
   room: Room,
   isQueued: boolean

@@ -4,12 +4,15 @@
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { Engine } from "../../../src/engine/Engine.ts"
+import * as Reactors from "../../../src/engine/Reactors.ts"
 import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
 import type { HandoffAnswer, PartAnswer } from "../../../src/send/handoff/MailTransport.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { until } from "../../webhooks/until.ts"
-import { type Deployment, messageTo, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"
+import { type Deployment, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"
 import { deploy } from "./handoffSupport.ts"
+import { messageTo } from "./messageTo.ts"
 
 class Subject extends Context.Service<Subject, { readonly running: Process; readonly deployment: Deployment }>()(
   "test/Subject"
@@ -521,6 +524,36 @@ it.live("a mail is at the relay once at a time, however long its account and the
       const [sent] = yield* running.send("org_a", [messageTo(["bob@two.test"])])
       yield* running.reaches("org_a", sent!.id, "sent")
       assert.deepStrictEqual([slow.most, deployment.taken.length], [1, 1])
+    })
+  )
+)
+
+it.live("mail goes while nothing of the log can be written, and has no job afterwards", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const running = yield* startProcess(yield* deploy)
+      yield* running.admission().verify("org_a", "one.test")
+      const [before] = yield* running.send("org_a", [messageTo(["bob@two.test"])])
+      yield* running.reaches("org_a", before!.id, "sent")
+      const { sql } = running
+      let jobs = 0
+      yield* Effect.orDie(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            // The reactor commits nothing meanwhile.
+            yield* sql`lock table engine_cursors in access exclusive mode`
+            const sent = yield* running.send(
+              "org_a",
+              Array.from({ length: 5 }, (_, index) => messageTo([`bob${index}@two.test`]))
+            )
+            for (const { id } of sent) yield* running.reaches("org_a", id, "sent")
+            jobs = yield* running.jobs
+          })
+        )
+      )
+      assert.strictEqual(jobs, 0)
+      yield* Effect.provideService(Reactors.settled, Engine, running.engine)
+      assert.strictEqual(yield* running.jobs, 0)
     })
   )
 )

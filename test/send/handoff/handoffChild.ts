@@ -1,7 +1,8 @@
 /** A process of its own that accepts mail and hands it over, for tests that kill it. Its transport writes the id of each mail into a file. */
 import { appendFileSync } from "node:fs"
 import { Effect, Redacted } from "effect"
-import { messageTo, startProcess } from "./handoffProcess.ts"
+import { startProcess } from "./handoffProcess.ts"
+import { messageTo } from "./messageTo.ts"
 
 export interface ChildSettings {
   readonly databaseUrl: string

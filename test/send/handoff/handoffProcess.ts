@@ -192,21 +192,6 @@ const processLayer = (deployment: Deployment, options: ProcessOptions, died: Def
   )
 }
 
-export const messageTo = (to: ReadonlyArray<string>, more: Partial<Message> = {}): Message => ({
-  from: "Ann <ann@one.test>",
-  to,
-  cc: [],
-  bcc: [],
-  replyTo: [],
-  subject: "Hello",
-  html: "<p>Hello</p>",
-  text: "Hello",
-  headers: {},
-  tags: [],
-  attachments: [],
-  ...more
-})
-
 /** A process on the deployment's stores. It ends with the scope, or with `stop`. */
 export const startProcess = (deployment: Deployment, options: ProcessOptions = {}) =>
   Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * `node …/simulate.ts simulation|followers|deliveries|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
+ * `node …/simulate.ts simulation|followers|deliveries|mails|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
  * complains. Its last line of output is the finding.
  */
 import "effect/schema/SchemaJITCompiler/enable"
@@ -57,6 +57,17 @@ const deliveries = async (): Promise<Simulator> => {
   }
 }
 
+const mails = async (): Promise<Simulator> => {
+  const { fromJson, generate, play } = await import("../../simulation/handoff/index.ts")
+  return {
+    corpus: "test/simulation/handoff",
+    saved: (text) => play(fromJson(text)),
+    seed: (seed) => play(generate(seed)),
+    required: [],
+    requiredSeeds: 0
+  }
+}
+
 /** Shorter scenarios than the engine's: days go by in each. */
 const sendingSteps = 60
 
@@ -107,6 +118,7 @@ const made: Readonly<Record<string, () => Promise<Simulator>>> = {
   simulation: engine,
   followers,
   deliveries,
+  mails,
   sending,
   owners
 }

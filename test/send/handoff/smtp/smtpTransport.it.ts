@@ -13,7 +13,7 @@ import { layerSmtp, type SmtpTransportOptions } from "../../../../src/send/hando
 import { type Message, recipientsOf } from "../../../../src/send/Message.ts"
 import { makeTargetGuard } from "../../../../src/webhooks/target/targets.ts"
 import { until } from "../../../webhooks/until.ts"
-import { messageTo } from "../handoffProcess.ts"
+import { messageTo } from "../messageTo.ts"
 import { type RelayServer, startRelay } from "./relayServer.ts"
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", {
