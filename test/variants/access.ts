@@ -91,14 +91,14 @@ export const access: ReadonlyArray<Variant> = [
     find: "if (service !== undefined && !principal.services.has(service))",
     replace: "if (service !== undefined && principal.services.size === 0)",
     sentence: "a key for look-ups sends email",
-    finders: ["domainsHttp.e2e"]
+    finders: ["http/contract.it"]
   },
   {
     name: "access: one right opens all of its product",
     find: 'granted.has(`${required.slice(0, required.indexOf(":"))}:*`)',
     replace: '[...granted].some((one) => one.startsWith(required.slice(0, required.indexOf(":"))))',
     sentence: "a key that reads invoices makes keys",
-    finders: ["endpointsHttp.it"]
+    finders: ["http/contract.it"]
   },
   {
     name: "access: the fast lane checks no rights",

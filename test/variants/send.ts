@@ -168,7 +168,7 @@ export const send: ReadonlyArray<Variant> = [
   {
     name: "answers: what the relay holds against the account is the recipient's",
     find: 'if (speaker === "recipient") return false return relayingWords.test(text)',
-    replace: 'if (speaker !== "") return false return relayingWords.test(text)',
+    replace: 'if (speaker !== "") return false; return relayingWords.test(text)',
     sentence: "a relay that denies relaying bounces every recipient",
     finders: ["answerClass.unit"]
   },
