@@ -86,5 +86,47 @@ export const stores: ReadonlyArray<Variant> = [
     replace: "this.open = false",
     sentence: "the next caller's statements wait behind a transaction of which nobody knows whether it was stored",
     finders: ["transactions.it", "pool.it", "deadlines.it"]
+  },
+  {
+    name: "locks: what nobody wants any more is kept",
+    find: "if (!this.named.has(lock)) this.unwanted.add(lock)",
+    replace: "",
+    sentence: "partitions of a node that gave up on them have no owner",
+    finders: ["cluster/LockKeeper.unit"]
+  },
+  {
+    name: "locks: what is given back counts as held",
+    find: "this.held.has(lock) && !this.unwanted.has(lock)",
+    replace: "this.held.has(lock)",
+    sentence: "two nodes serve a partition for a moment",
+    finders: ["cluster/LockKeeper.unit"]
+  },
+  {
+    name: "locks: a lost session keeps its locks",
+    find: "this.seenAt = undefined\n          this.locks.lost()",
+    replace: "this.seenAt = undefined",
+    sentence: "a node serves partitions whose locks PostgreSQL has given to another one",
+    finders: ["cluster/LockKeeper.unit"]
+  },
+  {
+    name: "postgres: a server that takes no writes any more is kept",
+    find: "if (yield* isFitting(chosen.server.config)) return",
+    replace: "if ((yield* isFitting(chosen.server.config)) || true) return",
+    sentence: "after a failover of PostgreSQL the platform must be restarted",
+    finders: ["postgres/serverChoice.it"]
+  },
+  {
+    name: "postgres: sessions of a server that is left go on",
+    find: "for (const session of left.server.sessions) session.destroy(reason)",
+    replace: "",
+    sentence: "a node keeps locks at a server that has become a replica",
+    finders: ["postgres/serverChoice.it"]
+  },
+  {
+    name: "reactor: a new parked record is forgotten with the old ones",
+    find: "for (const organization of exit.value.parked) this.suspect(organization)\n      if (exit.value.hasParked)",
+    replace: "if (exit.value.hasParked)",
+    sentence: "records overtake a parked one of their organization",
+    finders: ["engine/parked.unit", "simulation"]
   }
 ]

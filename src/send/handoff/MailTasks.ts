@@ -159,8 +159,8 @@ export class MailTasks implements TaskSource {
   }
 
   /**
-   * Whether an attempt of this job is under way already, begun from memory in an earlier life of its partition, at this
-   * time. The job must wait for it.
+   * Whether an attempt of this job, begun from memory in an earlier life of its partition, is under way at this time.
+   * Its outcome settles the job.
    */
   isUnderWay(id: string, now: number): boolean {
     const known = this.underWay.get(id)
@@ -183,16 +183,14 @@ export class MailTasks implements TaskSource {
     return known === undefined || known.register.isQueued(known.task)
   }
 
-  /** Leaves the waiting emails of a group to the queue; of all groups without one. */
-  leave(group?: string): void {
-    for (const each of group === undefined ? [...this.waiting.keys()] : [group]) {
-      for (const { register, task } of this.waiting.get(each) ?? []) {
-        register.leave(task)
-        this.leftCount--
-        this.waitingCount--
-      }
-      this.waiting.delete(each)
+  /** Leaves the waiting emails of a group to the queue. */
+  leave(group: string): void {
+    for (const { register, task } of this.waiting.get(group) ?? []) {
+      register.leave(task)
+      this.leftCount--
+      this.waitingCount--
     }
+    this.waiting.delete(group)
   }
 
   private follow(life: TaskLife, register: Register, { records, sequence }: CommittedFrame): void {

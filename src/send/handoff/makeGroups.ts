@@ -130,7 +130,7 @@ export const takeJobs = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const most = room[handoffLanes.first] ?? 0
   const offered = tasks.take(group, isQueued ? Math.ceil(most / 2) : most, now + settings.leaseMillis)
-  if (!isQueued) return { jobs: offered, outcomes: [], queued: 0 }
+  if (!isQueued) return { jobs: offered, queued: 0 }
   const claims = room.flatMap((free, lane) => {
     const limit = lane === handoffLanes.first ? free - offered.length : free
     return limit <= 0 ? [] : [{ partition, group, lane, limit }]
@@ -138,10 +138,9 @@ export const takeJobs = Effect.fnUntraced(function* (
   const queued = yield* Effect.catchCause(take(claims), (cause) =>
     Effect.as(Effect.logWarning(`mails of ${group} cannot be taken from the queue and wait there`, cause), [])
   )
-  // An attempt of an earlier life of the partition goes on, and its email has a new job.
-  const isRepeated = ({ id }: TakenJob) => tasks.isUnderWay(id, now)
-  const outcomes = queued.filter(isRepeated).map((job) => returned(job, now + settings.troubleMillis))
-  return { jobs: [...offered, ...queued.filter((job) => !isRepeated(job))], outcomes, queued: queued.length }
+  // An attempt of an earlier life of the partition goes on: its outcome settles the new job of its email, which is taken
+  // until then.
+  return { jobs: [...offered, ...queued.filter(({ id }) => !tasks.isUnderWay(id, now))], queued: queued.length }
 })
 
 /** The groups, with what takes, attempts and records their mails; each of it in a fiber of its own. */
@@ -153,10 +152,9 @@ export const makeGroups = (parts: HandoffContext, run: (effect: Effect.Effect<vo
   let rest = restMillis
   const takeAndGo = Effect.fnUntraced(function* (one: HandoffGroup, room: Room, isQueued: boolean) {
     const takenAt = yield* Clock.currentTimeMillis
-    const { jobs, outcomes: repeated, queued } = yield* takeJobs(parts, one, room, isQueued)
+    const { jobs, queued } = yield* takeJobs(parts, one, room, isQueued)
     const begun = jobs.length === 0 ? nothingBegun : yield* begunOf(parts, one, jobs, told)
-    const { going, isPaused } = begun
-    const outcomes = [...repeated, ...begun.outcomes]
+    const { going, isPaused, outcomes } = begun
     if (queued > 0) rest = restMillisAfter((yield* Clock.currentTimeMillis) - takenAt)
     groups.taken(
       one,

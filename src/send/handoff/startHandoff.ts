@@ -106,7 +106,6 @@ export const startHandoff = (
     const groups = makeGroups(parts, run)
     const drain = Effect.suspend(() => {
       groups.isDraining = true
-      parts.tasks.leave()
       return Effect.asVoid(Effect.timeoutOption(FiberSet.awaitEmpty(fibers), Duration.millis(settings.drainMillis)))
     })
     yield* Effect.addFinalizer(() => drain)

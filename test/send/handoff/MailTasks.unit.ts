@@ -1,6 +1,6 @@
 /** The mails of acknowledged frames: a specification of what is offered, taken and written (docs/handoff.md, 2). */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { CommittedFrame, FactRecord } from "../../../src/engine/records.ts"
 import type { JobOutcome, TakenJob } from "../../../src/postgres/WorkQueue.ts"
 import { SendEmail } from "../../../src/send/account/actors/index.ts"
@@ -130,13 +130,21 @@ describe("an email of an acknowledged frame", () => {
     ])
   })
 
-  it("given the end of its partition's life, then its job waits for the attempt that goes on, until that has no time left", () => {
+  it("given the end of its partition's life, then its job is left to the attempt that goes on, until that has no time left", async () => {
     const { accept, life, open, tasks, write } = make()
     const record = accept(1)
     const [job] = tasks.take(group, 30, leasedUntil)
     life.close()
     open()
     expect(write(record)?.leasedUntil).toBeUndefined()
+    const context = { settings: defaultHandoffSettings, tasks, take: () => Effect.succeed([job!]) }
+    const taken = takeJobs(context, { partition: 0, group }, [30, 10, 10], true)
+    const atTime = Effect.provideService(Clock.Clock, {
+      ...Clock.Clock.defaultValue(),
+      currentTimeMillis: Effect.succeed(1)
+    })
+    expect((await Effect.runPromise(atTime(taken))).jobs).toEqual([])
+    expect((await Effect.runPromise(taken)).jobs).toEqual([job])
     expect([tasks.isUnderWay(job!.id, leasedUntil - 1), tasks.isUnderWay(job!.id, leasedUntil)]).toEqual([true, false])
     expect(tasks.end([done(job!)])).toEqual([done(job!)])
     expect(tasks.isUnderWay(job!.id, 0)).toBe(false)

@@ -36,6 +36,8 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("Advance", { millis: Count }),
   Schema.TaggedStruct("Crash", {}),
   Schema.TaggedStruct("Restart", {}),
+  /** The partition begins a new life in the same process. */
+  Schema.TaggedStruct("NewLife", {}),
   Schema.TaggedStruct("Outage", { millis: Count })
 ])
 export type Step = typeof Step.Type
@@ -68,6 +70,7 @@ const drawStep = (draw: Prng, organizations: number): Step => {
   if (kind < 83) return { _tag: "Cancel", nth: draw.int(0, 200) }
   if (kind < 87) return { _tag: "Pause", organization }
   if (kind < 91) return { _tag: "Lift", organization }
+  if (kind < 93) return { _tag: "NewLife" }
   if (kind < 95) return { _tag: "Outage", millis: draw.pick([100, 1_000, 5_000]) }
   return { _tag: kind < 98 ? "Restart" : "Crash" }
 }

@@ -115,6 +115,10 @@ export class HandoffSimulation {
     })
   }
 
+  newLife(): void {
+    this.running?.newLife()
+  }
+
   outage(millis: number): void {
     this.marks.reach("outage")
     this.outageUntil = this.world.now + millis

@@ -97,6 +97,15 @@ export class SimulatedWorkers {
     })
   }
 
+  /** The partition ends its life and begins another one: what is not recorded is the reactor's alone. */
+  newLife(): void {
+    if (!this.isStarted) return
+    this.simulation.marks.reach("new life")
+    this.simulation.checker.newLife()
+    this.live()
+    this.acknowledge()
+  }
+
   stop(done: () => void): void {
     this.run(Scope.close(this.scope, Exit.void), () => {
       this.process.kill()
@@ -208,10 +217,7 @@ export class SimulatedWorkers {
         if (fault === "answer lost") this.tasks.resumed()
         else this.feed.committed(groups.map(({ group, partition }) => ({ group, partition })))
         this.tasks.recorded(this.place)
-        if (fault === "new life") {
-          this.live()
-          simulation.checker.newLife()
-        }
+        if (fault === "new life") this.newLife()
         this.again(0)
       })
     })

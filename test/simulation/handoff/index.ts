@@ -11,6 +11,7 @@ export const requiredMarks: ReadonlyArray<string> = [
   "restart",
   "outage",
   "cancelled",
+  "new life",
   "taken without the database",
   "written: Ended",
   "written: Running",

@@ -57,6 +57,9 @@ const doStep = (simulation: HandoffSimulation, step: Step): void => {
     case "Restart":
       simulation.restart()
       return
+    case "NewLife":
+      simulation.newLife()
+      return
     case "Outage":
       simulation.outage(step.millis)
       return
