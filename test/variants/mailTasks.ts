@@ -129,7 +129,7 @@ export const mailTasks: ReadonlyArray<Variant> = [
     find: "if (!isQueued) return { jobs: offered, queued: 0 }",
     replace: "",
     sentence: "accepted mail waits while PostgreSQL is away",
-    finders: ["handoff.it"]
+    finders: ["handoff/MailTasks.unit"]
   },
   {
     name: "mail: retries of an account hold up its new mail",

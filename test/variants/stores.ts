@@ -102,13 +102,6 @@ export const stores: ReadonlyArray<Variant> = [
     finders: ["cluster/LockKeeper.unit"]
   },
   {
-    name: "locks: a lost session keeps its locks",
-    find: "this.seenAt = undefined\n          this.locks.lost()",
-    replace: "this.seenAt = undefined",
-    sentence: "a node serves partitions whose locks PostgreSQL has given to another one",
-    finders: ["cluster/LockKeeper.unit"]
-  },
-  {
     name: "postgres: a server that takes no writes any more is kept",
     find: "if (yield* isFitting(chosen.server.config)) return",
     replace: "if ((yield* isFitting(chosen.server.config)) || true) return",

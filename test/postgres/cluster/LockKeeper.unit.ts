@@ -124,6 +124,8 @@ describe("locks that two nodes want", () => {
       yield* asking(two, [1, 2], 1_000)
       expect(yield* refreshed(two, [1, 2])).toEqual(Exit.succeed([]))
       const released = yield* Effect.forkChild(one.release([1]), { startImmediately: true })
+      // Before the server has it back.
+      expect(yield* one.held([1, 2])).toEqual([2])
       yield* TestClock.adjust(lookMillis)
       yield* Fiber.join(released)
       yield* asking(two, [1, 2], 2_000)
