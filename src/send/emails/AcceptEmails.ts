@@ -1,7 +1,7 @@
 /**
  * Accepts requests to send (docs/platform.md, 9.10): previews the decision, stores the contents, then decides. So a
  * refusal and a repeat store nothing. Contents stored for a request that is refused in between have no email that
- * points to them. Needs `Engine`, `MessageContents` and `Organizations`.
+ * points to them. Needs `Engine`, `MessageContents`, `Organizations` and `HandoffFeed`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -23,6 +23,8 @@ import {
   type SendAccountReply,
   suppressedOf
 } from "../account/actors/index.ts"
+import { HandoffFeed } from "../handoff/HandoffFeed.ts"
+import { groupOf } from "../handoff/jobs.ts"
 import { isSendRejection, type SendRejection } from "../rules/rejections.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import type { SentEmail } from "./forms.ts"
@@ -70,7 +72,7 @@ export class AcceptEmails extends Context.Service<
     readonly upgradeUrl: string
     /** The reason why attachments are not fetched from an address; undefined if they are. */
     readonly pathProblem: (path: string) => string | undefined
-  }): Layer.Layer<AcceptEmails, never, Engine | MessageContents | Organizations> =>
+  }): Layer.Layer<AcceptEmails, never, Engine | MessageContents | Organizations | HandoffFeed> =>
     Layer.effect(
       AcceptEmails,
       Effect.gen(function* () {
@@ -78,6 +80,7 @@ export class AcceptEmails extends Context.Service<
           engine: yield* Engine,
           contents: yield* MessageContents,
           organizations: yield* Organizations,
+          feed: yield* HandoffFeed,
           ...options
         })
       })
@@ -88,6 +91,7 @@ interface Means {
   readonly engine: Engine["Service"]
   readonly contents: MessageContents["Service"]
   readonly organizations: Organizations["Service"]
+  readonly feed: HandoffFeed["Service"]
   readonly upgradeUrl: string
   readonly pathProblem: (path: string) => string | undefined
 }
@@ -136,7 +140,7 @@ const sentEmail = ({ heldUntil, id, state, suppressed }: EmailAnswer, recipients
 }
 
 const make = (means: Means): AcceptEmails["Service"] => {
-  const { contents, engine, upgradeUrl } = means
+  const { contents, engine, feed, upgradeUrl } = means
   const begin = makeBegin(means)
   return AcceptEmails.of({
     checks: (mode) => Effect.map(Clock.currentTimeMillis, (now) => ({ mode, now, pathProblem: means.pathProblem })),
@@ -171,7 +175,10 @@ const make = (means: Means): AcceptEmails["Service"] => {
         ),
         (kept) => {
           const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
-          return Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl }), refused)
+          const group = groupOf(organization, mode)
+          const room = feed.roomOf({ partition: engine.partitionOf(organization), group })
+          const goes = emails.length <= room
+          return Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl, goes }), refused)
         }
       )
       return answer(

@@ -4,7 +4,7 @@
  * first. Needs no service.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
-import type { HandoffWorkers } from "./HandoffWorkers.ts"
+import type { HandoffGroup, HandoffWorkers } from "./HandoffWorkers.ts"
 import { MailTasks } from "./MailTasks.ts"
 
 export class HandoffFeed extends Context.Service<
@@ -12,6 +12,8 @@ export class HandoffFeed extends Context.Service<
   {
     /** The emails of acknowledged frames that are not recorded yet. */
     readonly tasks: MailTasks
+    /** How many more mails of an account could go immediately: none where another process serves the partition. */
+    readonly roomOf: (one: HandoffGroup) => number
     /** Tells the workers, if this process has any. */
     readonly committed: HandoffWorkers["committed"]
     /** Has the workers stop, if this process has any. */
@@ -22,8 +24,11 @@ export class HandoffFeed extends Context.Service<
 >()("sluice/send/HandoffFeed") {
   static readonly layer: Layer.Layer<HandoffFeed> = Layer.sync(HandoffFeed, () => {
     let current: HandoffWorkers | undefined
+    const tasks = new MailTasks(() => current)
     return HandoffFeed.of({
-      tasks: new MailTasks(() => current),
+      tasks,
+      roomOf: ({ group, partition }) =>
+        tasks.isOpen(partition) ? (current?.roomOf(group) ?? 0) - tasks.waitingOf(group) : 0,
       committed: (groups) => current?.committed(groups),
       drain: Effect.suspend(() => current?.drain ?? Effect.void),
       attach: (workers) =>

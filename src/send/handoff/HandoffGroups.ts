@@ -88,6 +88,12 @@ export class HandoffGroups {
     this.pump(enoughRoom)
   }
 
+  /** How many more first attempts of a group can begin immediately. */
+  freeOf(group: string): number {
+    if (this.isDraining || (this.liveWaits && partsOfGroup(group)[1] !== "test")) return 0
+    return this.roomOf(group)[handoffLanes.first] ?? 0
+  }
+
   private add(one: HandoffGroup, isQueued: boolean): void {
     const known = this.wanting.get(one.group)
     if (known !== undefined) this.wanting.set(one.group, { one, isQueued: isQueued || known.isQueued })

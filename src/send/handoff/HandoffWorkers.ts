@@ -19,6 +19,8 @@ export interface HandoffWorkers {
   readonly committed: (groups: ReadonlyArray<HandoffGroup>) => void
   /** Mail of these groups waits in memory. Must not throw. */
   readonly offered: (groups: ReadonlyArray<HandoffGroup>) => void
+  /** How many more mails of a group can go immediately. */
+  readonly roomOf: (group: string) => number
   /** Records the outcome of a mail whose job a transaction has written meanwhile. Must not throw. */
   readonly late: (group: HandoffGroup, outcome: JobOutcome) => void
   /** Takes no more mail, and waits until that under way is handed over and recorded. */

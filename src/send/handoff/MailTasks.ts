@@ -5,15 +5,28 @@
  */
 import type { Tracer } from "effect"
 import { BoundedMap } from "../../common/BoundedMap.ts"
-import type { CommittedFrame, LogRecord } from "../../engine/records.ts"
+import type { CommittedFrame, FactRecord, LogRecord, UnreadableRecord } from "../../engine/records.ts"
 import { TaskBounds } from "../../engine/tasks/TaskBounds.ts"
 import { type Task, TaskRegister, type WrittenTask } from "../../engine/tasks/TaskRegister.ts"
 import type { LifeOfTasks, TaskLife, TaskSource } from "../../engine/tasks/TaskSource.ts"
 import type { JobOutcome, NewJob, TakenJob } from "../../postgres/WorkQueue.ts"
 import { type EmailFact, SendEmail } from "../account/actors/index.ts"
 import type { HandoffGroup, HandoffWorkers } from "./HandoffWorkers.ts"
-import { emailJobId, encodeEmailJob, groupOf, handoffLanes } from "./jobs.ts"
+import { type EmailJob, emailJobId, encodeEmailJob, groupOf, handoffLanes } from "./jobs.ts"
 import { maximumOffered, maximumOfferedOfAccount, maximumUnderWay } from "./limits.ts"
+
+/** An email whose admission has given it the right to go. Nobody needs to be asked. */
+export interface DirectMail {
+  readonly email: EmailJob
+  readonly sender: string
+  /** The recipients that are suppressed, as a mask. */
+  readonly suppressed: number
+}
+
+/** A job that was taken from memory or from the queue. */
+export interface MailJob extends TakenJob {
+  readonly direct?: DirectMail | undefined
+}
 
 /** An email that may be handed over now, as its job. */
 export interface OfferedMail {
@@ -22,6 +35,7 @@ export interface OfferedMail {
   /** The id and payload of its job. */
   readonly id: string
   readonly payload: string
+  readonly direct: DirectMail | undefined
   readonly cause?: Tracer.AnySpan
   /** How long its attempt may take, once it has begun. The job that a transaction writes meanwhile has the same time. */
   leasedUntil: number
@@ -55,6 +69,17 @@ export const jobOfAccepted = (record: LogRecord): NewJob | undefined => {
     expiresAt: null,
     payload: encodeEmailJob({ email, pointer: fact.pointer, acceptedAt: fact.at })
   }
+}
+
+/** The right of an email to go, where its admission gave it: in the fact behind its acceptance. */
+const directOf = (accepted: LogRecord, next: LogRecord | UnreadableRecord | undefined): DirectMail | undefined => {
+  if (next?._tag !== "Fact" || next.kind !== SendEmail.kind || next.key !== accepted.key) return undefined
+  const [{ at, pointer, sender }, fact] = [
+    (accepted as FactRecord).fact as Extract<EmailFact, { readonly _tag: "Accepted" }>,
+    next.fact as EmailFact
+  ]
+  if (fact._tag !== "Dispatched") return undefined
+  return { email: { email: accepted.key, pointer, acceptedAt: at }, sender, suppressed: fact.suppressed ?? 0 }
 }
 
 /** The job that a transaction writes of an email: none where nothing is left to do. */
@@ -121,7 +146,10 @@ export class MailTasks implements TaskSource {
       exclude: () => undefined,
       allow: () => undefined,
       resumed: () => undefined,
-      close: () => register.close()
+      close: () => {
+        register.close()
+        if (this.registers.get(life.partition) === register) this.registers.delete(life.partition)
+      }
     }
   }
 
@@ -130,27 +158,32 @@ export class MailTasks implements TaskSource {
     return this.registers.get(partition)?.write(sequence, index, "")
   }
 
-  /** Whether emails of a group wait here. */
-  hasWaiting(group: string): boolean {
-    return this.waiting.has(group)
+  /** Whether this process serves a partition. */
+  isOpen(partition: number): boolean {
+    return this.registers.has(partition)
+  }
+
+  /** How many emails of a group wait here. */
+  waitingOf(group: string): number {
+    return this.waiting.get(group)?.length ?? 0
   }
 
   /** Begins emails of a group, the longest waiting first. */
-  take(group: string, limit: number, leasedUntil: number): ReadonlyArray<TakenJob> {
+  take(group: string, limit: number, leasedUntil: number): ReadonlyArray<MailJob> {
     const waiting = this.waiting.get(group)
-    const taken: Array<TakenJob> = []
+    const taken: Array<MailJob> = []
     if (waiting === undefined) return taken
     let at = 0
     for (; at < waiting.length && taken.length < limit; at++) {
       const known = waiting[at]!
-      const { id, payload } = known.task.payload
+      const { direct, id, payload } = known.task.payload
       if (!known.register.run(known.task)) {
         this.leftCount--
         continue
       }
       known.task.payload.leasedUntil = leasedUntil
       this.underWay.set(id, known)
-      taken.push({ id, group, lane: handoffLanes.first, attempt: 1, leasedUntil, expiresAt: null, payload })
+      taken.push({ id, group, lane: handoffLanes.first, attempt: 1, leasedUntil, expiresAt: null, payload, direct })
     }
     this.waitingCount -= at
     if (at < waiting.length) waiting.splice(0, at)
@@ -196,13 +229,14 @@ export class MailTasks implements TaskSource {
   private follow(life: TaskLife, register: Register, { records, sequence }: CommittedFrame): void {
     const workers = this.workers()
     const groups = new Map<string, HandoffGroup>()
-    for (const record of records) {
-      const job = record._tag === "Unreadable" ? undefined : jobOfAccepted(record)
+    for (const [at, record] of records.entries()) {
+      if (record._tag === "Unreadable") continue
+      const job = jobOfAccepted(record)
       if (job === undefined) continue
       const { group, id, partition, payload } = job
       const cause = life.spanOf(sequence)
       const where = cause === undefined ? { partition, group } : { partition, group, cause }
-      const mail: OfferedMail = { ...where, id, payload, leasedUntil: 0 }
+      const mail: OfferedMail = { ...where, id, payload, direct: directOf(record, records[at + 1]), leasedUntil: 0 }
       const { index, organization } = record
       const task = register.add({ organization, sequence, index, key: "" }, mail, payload.length)
       if (task === undefined) continue

@@ -18,6 +18,7 @@ import { deliver, isOpen, returned, settledAs } from "./attemptMail.ts"
 import type { HandoffContext } from "./HandoffContext.ts"
 import { decodeEmailJob, type EmailJob, encodeEmailJob, handoffLanes, type SettledRecipient } from "./jobs.ts"
 import { pausedLookMillis } from "./limits.ts"
+import type { MailJob } from "./MailTasks.ts"
 import { type HandoffAnswer, plainAddress } from "./MailTransport.ts"
 import { failureOf, type HandedMail, isLast, partsOf, type RecipientAnswer, reportsOf, simulatedOf } from "./reports.ts"
 
@@ -49,7 +50,7 @@ export interface MailAttempts {
 interface Taken {
   readonly job: TakenJob
   readonly email: EmailJob
-  readonly state: EmailState
+  readonly state: Pick<EmailState, "state" | "mode" | "sender">
   readonly message: Message | null
 }
 
@@ -203,20 +204,55 @@ const count = ({ metrics }: HandoffContext, { email, job, state }: Taken, kind: 
     else if (tags.includes("Temporary")) metrics.outcome(isLast(job.attempt) ? "expired" : "delayed", kind, state.mode)
   })
 
+/** Every recipient of a mail, or nobody where its content is gone. */
+const allOf = ({ message }: Taken): ReadonlyArray<string> => (message === null ? nobody : recipientsOf(message))
+
+/** The attempt of a mail at those of its recipients that are not suppressed. */
+const attemptOf = (
+  parts: HandoffContext,
+  organization: string,
+  one: Taken,
+  answer: Parameters<typeof suppressedOf>[1]
+): MailAttempt => {
+  const out = new Set(suppressedOf(allOf(one), answer))
+  const recipients = allOf(one).filter((recipient) => !out.has(recipient))
+  return { job: one.job, attempt: attempt(parts, organization, one, recipients) }
+}
+
+/** Begins emails whose admission has given them the right to go. */
+const beginDirect = Effect.fnUntraced(function* (
+  parts: HandoffContext,
+  organization: string,
+  mode: Mode,
+  jobs: ReadonlyArray<MailJob>
+) {
+  const direct = jobs.flatMap((job) => (job.direct === undefined ? [] : [{ job, direct: job.direct }]))
+  if (direct.length === 0) return []
+  const pointers = direct.map(({ direct: { email } }) => email.pointer)
+  const messages = yield* parts.contents.read(organization, pointers)
+  return direct.map(({ direct: { email, sender, suppressed }, job }, index) => {
+    const one: Taken = { job, email, state: { state: "sending", mode, sender }, message: messages[index] ?? null }
+    return attemptOf(parts, organization, one, { suppressed })
+  })
+})
+
 /** Asks which emails of an account may go. Fails where the account, the contents or the engine cannot be reached; then nothing is known of any job. */
 export const beginEmails = Effect.fnUntraced(function* (
   parts: HandoffContext,
   organization: string,
   mode: Mode,
-  jobs: ReadonlyArray<TakenJob>
+  jobs: ReadonlyArray<MailJob>
 ) {
+  const going: Array<MailAttempt> = [...(yield* beginDirect(parts, organization, mode, jobs))]
   const outcomes: Array<JobOutcome> = []
   const readable: Array<{ readonly job: TakenJob; readonly email: EmailJob }> = []
   for (const job of jobs) {
+    if (job.direct !== undefined) continue
     const email = decodeEmailJob(job.payload)
     if (email._tag === "Some") readable.push({ job, email: email.value })
     else outcomes.push({ _tag: "Parked", id: job.id, attempt: job.attempt, error: "the job cannot be read" })
   }
+  if (readable.length === 0) return { outcomes, isPaused: false, going } satisfies MailAttempts
   const taken = yield* lookAt(parts, organization, readable)
   const over = taken.filter(isOver)
   // Its simulated recipients may not have answered before a crash.
@@ -228,25 +264,21 @@ export const beginEmails = Effect.fnUntraced(function* (
   yield* tell(parts, organization, mode, left)
   for (const { job } of over) outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
   const asked = taken.filter((one) => !isOver(one))
-  if (asked.length === 0) return { outcomes, isPaused: false, going: [] } satisfies MailAttempts
-  const allOf = ({ message }: Taken) => (message === null ? nobody : recipientsOf(message))
+  if (asked.length === 0) return { outcomes, isPaused: false, going } satisfies MailAttempts
   const { account, emails } = yield* parts.asks.ask(organization, SendAccount, mode, {
     _tag: "Dispatch",
     emails: asked.map((one) => ({ id: one.email.email, sender: one.state.sender, recipients: [...allOf(one)] }))
   })
   const now = yield* Clock.currentTimeMillis
   const isPaused = account.trustStage === "sending_paused"
-  const going: Array<MailAttempt> = []
   let waits = false
   for (const [index, one] of asked.entries()) {
     const { job } = one
     const answer = emails[index]
     const goesOn = one.email.settled !== undefined && answer !== undefined && answer.state !== "none"
-    if (answer !== undefined && (answer.state === "sending" || goesOn)) {
-      const out = new Set(suppressedOf(allOf(one), answer))
-      const recipients = allOf(one).filter((recipient) => !out.has(recipient))
-      going.push({ job, attempt: attempt(parts, organization, one, recipients) })
-    } else if (answer?.state !== "held") outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
+    if (answer !== undefined && (answer.state === "sending" || goesOn))
+      going.push(attemptOf(parts, organization, one, answer))
+    else if (answer?.state !== "held") outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
     else if (isPaused) {
       waits = true
       outcomes.push(returned(job, now + pausedLookMillis, handoffLanes.paused))

@@ -12,6 +12,7 @@ import { HandoffGroups, type Room } from "./HandoffGroups.ts"
 import type { HandoffGroup } from "./HandoffWorkers.ts"
 import { handoffLanes, partsOfGroup } from "./jobs.ts"
 import { offeredRestMillis, recordMillis, refillMillis, restMillis, restMillisAfter } from "./limits.ts"
+import type { MailJob } from "./MailTasks.ts"
 import { beginNotices } from "./noticeMails.ts"
 import { makeMoment } from "./takeTogether.ts"
 
@@ -32,7 +33,7 @@ const tellTrouble = Effect.fnUntraced(function* (told: { at: number }, mails: nu
 const begunOf = (
   parts: HandoffContext,
   { group }: HandoffGroup,
-  jobs: ReadonlyArray<TakenJob>,
+  jobs: ReadonlyArray<MailJob>,
   told: { at: number }
 ) => {
   const [organization, purpose] = partsOfGroup(group)
@@ -159,7 +160,7 @@ export const makeGroups = (parts: HandoffContext, run: (effect: Effect.Effect<vo
     groups.taken(
       one,
       going.map(({ job }) => job.lane),
-      { isQueued: queued > 0, isOffered: parts.tasks.hasWaiting(one.group) }
+      { isQueued: queued > 0, isOffered: parts.tasks.waitingOf(one.group) > 0 }
     )
     for (const each of going)
       run(Effect.map(attemptedOf(parts, one, each, told), (attempted) => groups.ended(one, attempted)))

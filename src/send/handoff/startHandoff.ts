@@ -118,6 +118,7 @@ export const startHandoff = (
     yield* feed.attach({
       committed: (some) => groups.want(some),
       offered: (some) => groups.offered(some),
+      roomOf: (group) => groups.freeOf(group),
       late: (one, outcome) => void run(settleLate(one, outcome)),
       drain
     })

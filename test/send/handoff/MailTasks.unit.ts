@@ -51,6 +51,7 @@ const make = () => {
   const tasks = new MailTasks(() => ({
     committed: () => undefined,
     offered: (groups) => void offered.push(...groups.map((one) => one.group)),
+    roomOf: () => 0,
     late: (_, outcome) => void late.push(outcome),
     drain: Effect.void
   }))
@@ -159,7 +160,7 @@ describe("an email of an acknowledged frame", () => {
       settled: () => undefined
     })
     life.followed(frameOf(accepted(1)))
-    expect([life.isSettled(1), tasks.hasWaiting(group)]).toEqual([true, false])
+    expect([life.isSettled(1), tasks.waitingOf(group)]).toEqual([true, 0])
   })
 })
 

@@ -553,7 +553,8 @@ it.live("mail goes while nothing of the log can be written, and has no job after
       )
       assert.strictEqual(jobs, 0)
       yield* Effect.provideService(Reactors.settled, Engine, running.engine)
-      assert.strictEqual(yield* running.jobs, 0)
+      // A transaction that had begun when the mail went has written its jobs; the outcomes follow.
+      yield* until(Effect.map(running.jobs, (count) => count === 0))
     })
   )
 )

@@ -42,7 +42,15 @@ export class SimulatedAccounts {
       scheduledAt: null,
       pointer: id
     }
-    this.append(organization, now, [[SendEmail, id, fact]])
+    // Every second one gets the right to go with its acceptance, as where the workers have room.
+    const isGoing = this.emails.length % 2 === 0
+    const dispatched: EmailFact = { _tag: "Dispatched", at: now }
+    const facts = isGoing ? [fact, dispatched] : [fact]
+    this.append(
+      organization,
+      now,
+      facts.map((one) => [SendEmail, id, one] as const)
+    )
     return id
   }
 

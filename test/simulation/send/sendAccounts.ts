@@ -49,6 +49,7 @@ const AdmitDraw = Schema.Struct({
 const admit = (drawn: typeof AdmitDraw.Type, number: number) => ({
   _tag: "Admit" as const,
   upgradeUrl: "https://up.test",
+  goes: number % 2 === 1,
   emails: drawn.emails.map(({ from, isScheduled, scheduled, signals, to }, index) => ({
     id: idOf(number, index),
     from,

@@ -13,6 +13,7 @@ import { type Mode, namesOf, type SuppressionPlace, senderKey, suppressionPlace 
 import type {
   AdmitEmail,
   EmailAnswer,
+  EmailFact,
   SendAccountCommand,
   SendAccountFact,
   SendAccountRejection,
@@ -103,10 +104,12 @@ class Placing {
   private readonly drafts = new Map<string, SenderDraft>()
   private readonly context: Actor.DecideContext
   private readonly mode: Mode
+  private readonly goes: boolean
 
-  constructor(context: Actor.DecideContext, mode: Mode) {
+  constructor(context: Actor.DecideContext, mode: Mode, goes: boolean) {
     this.context = context
     this.mode = mode
+    this.goes = goes
   }
 
   /** The senders that the request uses, with how many emails go at once and how many have a time of their own. */
@@ -168,22 +171,21 @@ class Placing {
     suppressed: number,
     held?: { readonly place: number; readonly heldUntil: number | null }
   ): void {
-    this.others.push(
-      SendEmail.facts(id, [
-        {
-          _tag: "Accepted",
-          at: this.context.now,
-          state,
-          mode: this.mode,
-          sender,
-          place: held?.place ?? null,
-          scheduledAt: state === "scheduled" ? (scheduledAt ?? null) : null,
-          pointer,
-          // A node that does not know it would fold it away, and the end would say none.
-          ...(bytes === undefined || this.context.level < formatLevels.contentSizes ? {} : { bytes })
-        }
-      ])
-    )
+    const at = this.context.now
+    const accepted: EmailFact = {
+      _tag: "Accepted",
+      at,
+      state,
+      mode: this.mode,
+      sender,
+      place: held?.place ?? null,
+      scheduledAt: state === "scheduled" ? (scheduledAt ?? null) : null,
+      pointer,
+      // A node that does not know it would fold it away, and the end would say none.
+      ...(bytes === undefined || this.context.level < formatLevels.contentSizes ? {} : { bytes })
+    }
+    const dispatched: EmailFact = { _tag: "Dispatched", at, ...(suppressed === 0 ? {} : { suppressed }) }
+    this.others.push(SendEmail.facts(id, this.goes && state === "queued" ? [accepted, dispatched] : [accepted]))
     const heldUntil = held?.heldUntil ?? undefined
     this.answers.push({ id, state, suppressed, ...(heldUntil === undefined ? {} : { heldUntil }) })
   }
@@ -232,7 +234,7 @@ export const admit = (state: SendAccountState, command: Admit, context: Actor.De
     now
   )
   if (rejection !== undefined) return Actor.rejected(rejection)
-  const placing = new Placing(context, mode)
+  const placing = new Placing(context, mode, command._tag === "Admit" && command.goes === true)
   const answers = reply?.emails ?? []
   placing.takeIn(command.emails, answers, (from) => senderOf(from) ?? "", state.waiting)
   return Actor.decided({

@@ -85,8 +85,11 @@ export const EmailFact = Schema.Union([
   Schema.TaggedStruct("Canceled", { ...at, ...bytes }),
   /** All recipients were suppressed between acceptance and hand-over. */
   Schema.TaggedStruct("Suppressed", { ...at, ...bytes }),
-  /** The mailer may hand it over. */
-  Schema.TaggedStruct("Dispatched", at),
+  /**
+   * The mailer may hand it over. Right behind `Accepted` it names the recipients that are suppressed, as a mask; left
+   * out where none is.
+   */
+  Schema.TaggedStruct("Dispatched", { ...at, suppressed: Schema.optionalKey(Schema.Finite) }),
   /** It could not be handed over for now, for the first time. */
   Schema.TaggedStruct("Delayed", at),
   Schema.TaggedStruct("HandedOver", { ...at, ...bytes }),
@@ -298,7 +301,12 @@ export const SendAccountCommand = Schema.Union([
   Schema.TaggedStruct("Admit", {
     emails: Schema.Array(AdmitEmail),
     /** The address at which an account finds a larger plan. */
-    upgradeUrl: Schema.String
+    upgradeUrl: Schema.String,
+    /**
+     * Whether emails that wait for nothing may be handed over immediately, because the mailer has room for them. They
+     * are `sending` then, and cannot be cancelled any more.
+     */
+    goes: Schema.optionalKey(Schema.Boolean)
   }),
   /**
    * Says what `Admit` would come to, and changes nothing. It is always rejected: with `Acceptable`, or as `Admit` would
