@@ -48,6 +48,27 @@ export const mailTasks: ReadonlyArray<Variant> = [
     finders: simulator
   },
   {
+    name: "mail: held mail has the right to go",
+    find: 'this.goes && state === "queued"',
+    replace: "this.goes",
+    sentence: "mail over its sender's cap goes out today",
+    finders: ["decideAdmission.unit", "sending"]
+  },
+  {
+    name: "mail: mail with the right to go knows no suppressions",
+    find: "suppressed: fact.suppressed ?? 0",
+    replace: "suppressed: 0",
+    sentence: "mail goes to an address that was suppressed before the email was accepted",
+    finders: ["handoff/MailTasks.unit"]
+  },
+  {
+    name: "mail: the right of one email is another's",
+    find: 'if (next?._tag !== "Fact" || next.kind !== SendEmail.kind || next.key !== accepted.key) return undefined',
+    replace: 'if (next?._tag !== "Fact" || next.kind !== SendEmail.kind) return undefined',
+    sentence: "an email that was only accepted goes although it was cancelled",
+    finders: ["handoff/MailTasks.unit"]
+  },
+  {
     name: "mail: what runs has no job",
     find: 'if (written._tag === "Running") return { ...job, leasedUntil: written.task.payload.leasedUntil }',
     replace: 'if (written._tag === "Running") return undefined',

@@ -89,6 +89,19 @@ describe("an email of an acknowledged frame", () => {
     expect([write(record), settled, late]).toEqual([undefined, [1], []])
   })
 
+  it("given the right to go with its admission, then it is offered with that, and without recipients who are suppressed", () => {
+    const { life, tasks } = make()
+    const record = accepted(1)
+    const dispatched = { ...record, index: 1, fact: { _tag: "Dispatched", at: 1_000, suppressed: 2 } }
+    const other = { ...accepted(1), index: 2, key: "em_2" }
+    const ofThird = { ...dispatched, index: 3, key: "em_3" }
+    life.followed({ ...frameOf(record), records: [record, dispatched, other, ofThird] })
+    expect(tasks.take(group, 30, leasedUntil).map(({ direct }) => direct)).toEqual([
+      { email: { email: "em_1", pointer: "1.0", acceptedAt: 1_000 }, sender: "one.test", suppressed: 2 },
+      undefined
+    ])
+  })
+
   it("given that it is scheduled, held or suppressed, then it is not offered", () => {
     const { accept, offered, write } = make()
     for (const [index, state] of ["scheduled", "held", "suppressed"].entries())

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { SendLimits, suppressedOf } from "../../../../src/send/index.ts"
-import { begun, email, emails, onEngine, sending, start } from "./support.ts"
+import { begun, email, emails, onEngine, sending, start, upgradeUrl } from "./support.ts"
 
 const { dayMillis, hourMillis } = SendLimits
 
@@ -32,6 +32,25 @@ describe("a request to an account", () => {
       expect(suppressedOf(["yes@two.test", "Nobody <no@two.test>"], answers[1]!)).toEqual(["Nobody <no@two.test>"])
       expect((yield* accountState).accepted).toBe(50)
       expect(yield* Effect.flip(admit(email("a0")))).toMatchObject({ _tag: "RequestInvalid" })
+    }).pipe(onEngine)
+  )
+
+  it.effect("given that the mailer has room, then what waits for nothing goes, and is cancelled no more", () =>
+    Effect.gen(function* () {
+      const { account, cancel, dispatch, stateOf, suppression } = yield* begun()
+      yield* suppression({ _tag: "Suppress", address: "no@two.test", reason: "manual" })
+      const asked = [
+        email("a"),
+        email("b", { scheduledAt: start + hourMillis }),
+        email("c", { recipients: ["no@two.test"] })
+      ]
+      const { emails: answers } = yield* account({ _tag: "Admit", emails: asked, upgradeUrl, goes: true })
+      expect(answers.map(({ state }) => state)).toEqual(["queued", "scheduled", "suppressed"])
+      const states = yield* Effect.forEach(["a", "b", "c"], (id) => Effect.map(stateOf(id), ({ state }) => state))
+      expect(states).toEqual(["sending", "scheduled", "suppressed"])
+      expect(yield* Effect.flip(cancel("a"))).toMatchObject({ _tag: "NotWaiting", state: "sending" })
+      // As after a crash, when its job is taken from the queue.
+      expect(yield* dispatch(["a"])).toEqual(["sending"])
     }).pipe(onEngine)
   )
 
