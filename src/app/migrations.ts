@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { createBillingTables } from "../billing/tables.ts"
 import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryImage } from "../directory/indexImage.ts"
-import { addDirectoryDetails, createDirectoryTables } from "../directory/migrations.ts"
+import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import {
   addDeletionOfOrganizations,
@@ -65,5 +65,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 29, name: "levels of formats", run: createFormatLevels },
   { number: 30, name: "image of the number directory", run: createDirectoryImage },
   { number: 31, name: "full pages of deliveries", run: fillPagesOfDeliveries },
-  { number: 32, name: "details of the number directory", run: addDirectoryDetails }
+  { number: 32, name: "details of the number directory", run: addDirectoryDetails },
+  { number: 33, name: "thousands blocks", run: addDirectoryBlocks }
 ]

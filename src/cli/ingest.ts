@@ -139,7 +139,7 @@ export const ingest = Command.make(
   {
     sources: Argument.String("file-or-URL").pipe(
       Argument.withDescription(
-        "Published numbering files: NANPA or CNAC codes, carrier types, the NPA report; gz and zip too"
+        "Published numbering files: NANPA or CNAC codes, thousands blocks, carrier types, the NPA report; gz and zip too"
       ),
       Argument.variadic()
     ),

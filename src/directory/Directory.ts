@@ -13,7 +13,14 @@ import * as IndexBuilder from "./IndexBuilder.ts"
 import { minimumImageRecords, storeImage } from "./indexImage.ts"
 import { directoryChannel } from "./ingest.ts"
 import { buildInTurns, type DirectoryState, loadIndex, loadState } from "./load.ts"
-import { type AreaCodeRecord, type CarrierTypeRecord, type CodeRecord, type Country, countries } from "./model.ts"
+import {
+  type AreaCodeRecord,
+  type BlockRecord,
+  type CarrierTypeRecord,
+  type CodeRecord,
+  type Country,
+  countries
+} from "./model.ts"
 import * as rules from "./rules.ts"
 import type { AreaCode, CarrierDetail, CarrierPage, Statistics } from "./schema.ts"
 
@@ -44,6 +51,7 @@ export interface DirectoryRecords {
   readonly codes?: Iterable<CodeRecord> | undefined
   readonly carrierTypes?: Iterable<CarrierTypeRecord> | undefined
   readonly areaCodes?: Iterable<AreaCodeRecord> | undefined
+  readonly blocks?: Iterable<BlockRecord> | undefined
 }
 
 /**
@@ -234,7 +242,7 @@ const fromBuilder = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuil
   const index = yield* buildInTurns(builder)
   const now = new Date(yield* Clock.currentTimeMillis).toISOString()
   const has = (country: Country) => (index.counts.byCountry[countries.indexOf(country)] === 0 ? null : now)
-  const lastUpdated = { NANPA: has("US"), CNAC: has("CA"), CARRIER_TYPES: null, NPA_REPORT: null }
+  const lastUpdated = { NANPA: has("US"), CNAC: has("CA"), CARRIER_TYPES: null, NPA_REPORT: null, NANPA_BLOCKS: null }
   const snapshot = snapshotOf(index, { generation: 1, lastUpdated })
   return makeService(() => snapshot, Effect.void)
 })
@@ -246,6 +254,7 @@ const fromRecords = Effect.fnUntraced(function* (records: DirectoryRecords) {
       for (const record of records.codes ?? []) builder.addCode(record)
       for (const record of records.carrierTypes ?? []) builder.addCarrierType(record)
       for (const record of records.areaCodes ?? []) builder.addAreaCode(record)
+      for (const record of records.blocks ?? []) builder.addBlock(record)
     },
     catch: (cause) => {
       if (cause instanceof IndexBuilder.InvalidRecord) return cause
@@ -259,6 +268,7 @@ const fromRecords = Effect.fnUntraced(function* (records: DirectoryRecords) {
 const addBatch = (builder: IndexBuilder.IndexBuilder, batch: Records) => {
   if (batch.kind === "CARRIER_TYPES") for (const record of batch.records) builder.addCarrierType(record)
   else if (batch.kind === "NPA_REPORT") for (const record of batch.records) builder.addAreaCode(record)
+  else if (batch.kind === "NANPA_BLOCKS") for (const record of batch.records) builder.addBlock(record)
   else for (const record of batch.records) builder.addCode(record)
 }
 

@@ -12,6 +12,7 @@ export interface DirectoryIndex {
   readonly codes: CodeColumns
   readonly areaCodes: AreaCodeColumns
   readonly carriers: CarrierColumns
+  readonly blocks: BlockColumns
   readonly counts: DirectoryCounts
 }
 
@@ -74,6 +75,21 @@ export interface CarrierColumns {
   readonly stateCounts: Uint32Array
 }
 
+/** Blocks of a code, one for each digit after the NXX. */
+export const blocksOfCode = 10
+
+/**
+ * One row per code that has blocks, ordered by code; the other columns have ten entries a row. See {@link Directory}.
+ */
+export interface BlockColumns {
+  /** NPA * 1000 + NXX. */
+  readonly code: Uint32Array
+  /** Position in `exchangeStatuses` plus 1, 0 where there is no record of the block. */
+  readonly status: Uint8Array
+  readonly ocn: Uint32Array
+  readonly company: Uint32Array
+}
+
 /** Counts over all records (docs/directory.md, 3.5). See {@link Directory}. */
 export interface DirectoryCounts {
   readonly total: number
@@ -122,6 +138,12 @@ export const emptyIndex: DirectoryIndex = {
     stateNames: new Uint32Array(0),
     stateCounts: new Uint32Array(0)
   },
+  blocks: {
+    code: new Uint32Array(0),
+    status: new Uint8Array(0),
+    ocn: new Uint32Array(0),
+    company: new Uint32Array(0)
+  },
   counts: {
     total: 0,
     byCountry: countries.map(() => 0),
@@ -149,7 +171,8 @@ export const carrierTypeAt = (index: DirectoryIndex, carrier: number) => {
 export const columnsOf = (index: DirectoryIndex): ReadonlyArray<Uint8Array | Uint16Array | Uint32Array> => [
   ...Object.values(index.codes),
   ...Object.values(index.areaCodes),
-  ...Object.values(index.carriers)
+  ...Object.values(index.carriers),
+  ...Object.values(index.blocks)
 ]
 
 /** Fixed cost of a string on the heap: header, hash and length, and the pointer to it. */
@@ -167,7 +190,12 @@ export const indexBytes = (index: DirectoryIndex): number => {
  * Position of `value` in an ascending column, or -1. Area codes are few and a request looks one up once, so a binary
  * search is enough.
  */
-export const searchColumn = (column: Uint16Array, value: number, from = 0, to = column.length): number => {
+export const searchColumn = (
+  column: Uint16Array | Uint32Array,
+  value: number,
+  from = 0,
+  to = column.length
+): number => {
   let low = from
   let high = to - 1
   while (low <= high) {

@@ -70,7 +70,8 @@ export const make = (index: DirectoryIndex, maxBytes: number = encodedAnswersMax
     areaCode: (npa, query = {}) => {
       // Only codes that exist are cached, and they are digits, so no text from outside can look like another key.
       const whole = `npa ${npa} ${query.nxx} ${query.limit} ${query.offset}`
-      const key = query.include === undefined ? whole : `${whole} ${query.include}`
+      const included = query.include === undefined ? whole : `${whole} ${query.include}`
+      const key = query.blocks === true ? `${included} blocks` : included
       const found = kept.get(key)
       return found === undefined
         ? Result.map(areaCodeByNpa(index, npa, query), (areaCode) => encode(key, areaCode))

@@ -1,8 +1,15 @@
 import { Data } from "effect"
-import { type CodeColumns, type DirectoryIndex, pooledValues } from "./DirectoryIndex.ts"
+import {
+  type BlockColumns,
+  blocksOfCode,
+  type CodeColumns,
+  type DirectoryIndex,
+  pooledValues
+} from "./DirectoryIndex.ts"
 import { deriveAreaCodes, deriveCarriers, deriveCounts, type ListedCarrier } from "./derivation.ts"
 import {
   type AreaCodeRecord,
+  type BlockRecord,
   type CarrierTypeRecord,
   type CodeRecord,
   type Country,
@@ -38,6 +45,14 @@ export interface IndexBuilder {
   readonly addCarrierType: (record: CarrierTypeRecord) => void
   /** Adds an area code of the NPA report. Its location counts as a state only when no record names one. */
   readonly addAreaCode: (record: AreaCodeRecord) => void
+  /** Adds a block of a code, which need not have been added; one with the same number replaces it. */
+  readonly addBlock: (record: BlockRecord) => void
+  /**
+   * Adds blocks of one status and holder.
+   * @param blocks NPA-NXX-X after NPA-NXX-X, 7 digits each, without separators
+   * @throws InvalidRecord when `blocks` is anything else
+   */
+  readonly addBlocks: (status: ExchangeStatus, ocn: string | null, company: string | null, blocks: string) => void
   /** The index of all that was added, built in steps of some milliseconds. The builder is used up. */
   readonly steps: () => Generator<void, DirectoryIndex>
   /** The index of everything added, in one step. The builder is used up. */
@@ -170,8 +185,94 @@ class CodeRows {
   }
 }
 
+const makeBlockColumns = (codes: number) => ({
+  code: new Uint32Array(codes),
+  status: new Uint8Array(codes * blocksOfCode),
+  ocn: new Uint32Array(codes * blocksOfCode),
+  company: new Uint32Array(codes * blocksOfCode)
+})
+
+/** The blocks by code, in the order in which the codes were added. */
+class BlockRows {
+  private columns = makeBlockColumns(initialRows)
+  private count = 0
+  /** Row of each code plus 1; made with the first block, since most directories have none. */
+  private rowOfKey: Uint32Array | undefined
+
+  private readonly intern: Strings["intern"]
+
+  constructor(intern: Strings["intern"]) {
+    this.intern = intern
+  }
+
+  readonly add: IndexBuilder["addBlocks"] = (status, ocn, company, blocks) => {
+    const [statusNumber, ocnNumber] = [exchangeStatuses.indexOf(status) + 1, this.intern(ocn)]
+    const companyNumber = this.intern(company)
+    for (let at = 0; at < blocks.length; at += keyLength + 1) {
+      const block = blocks.charCodeAt(at + keyLength) - 48
+      if (!(block >= 0 && block < blocksOfCode)) {
+        const found = JSON.stringify(blocks.slice(at, at + keyLength + 1))
+        throw new InvalidRecord({ message: `Blocks must be 7 digits each, not ${found}` })
+      }
+      const to = this.rowFor(keyAt(blocks, at)) * blocksOfCode + block
+      this.columns.status[to] = statusNumber
+      this.columns.ocn[to] = ocnNumber
+      this.columns.company[to] = companyNumber
+    }
+  }
+
+  readonly addOne: IndexBuilder["addBlock"] = ({ block, company, npa, nxx, ocn, status }) =>
+    this.add(status, ocn, company, npa + nxx + block)
+
+  /** The row of a code, which is added where it is missing. */
+  private rowFor(key: number): number {
+    this.rowOfKey ??= new Uint32Array(keyCount)
+    const known = this.rowOfKey[key]! - 1
+    if (known >= 0) return known
+    if (this.count === this.columns.code.length) {
+      const larger = makeBlockColumns(this.count * 2)
+      for (const name of Object.keys(larger) as Array<keyof typeof larger>) larger[name].set(this.columns[name])
+      this.columns = larger
+    }
+    this.columns.code[this.count] = key
+    this.rowOfKey[key] = this.count + 1
+    return this.count++
+  }
+
+  /** The rows by code, in steps of some milliseconds. */
+  *sorted(): Generator<void, BlockColumns> {
+    const { columns, count, rowOfKey } = this
+    const blocks = makeBlockColumns(count)
+    if (rowOfKey === undefined) return blocks
+    let to = 0
+    for (let start = 0; start < keyCount; start += keysPerStep) {
+      for (let key = start; key < start + keysPerStep; key++) {
+        if (rowOfKey[key] === 0) continue
+        const from = (rowOfKey[key]! - 1) * blocksOfCode
+        blocks.code[to] = key
+        for (const name of ["status", "ocn", "company"] as const) {
+          for (let block = 0; block < blocksOfCode; block++) {
+            blocks[name][to * blocksOfCode + block] = columns[name][from + block]!
+          }
+        }
+        to++
+      }
+      yield
+    }
+    return blocks
+  }
+}
+
+/** The result of steps, all at once. */
+const finish = (steps: Generator<void, DirectoryIndex>): DirectoryIndex => {
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
+}
+
 export const make = (): IndexBuilder => {
   const strings = new Strings()
+  const blockRows = new BlockRows(strings.intern)
   const rows = new CodeRows()
   const listed = new Map<number, ListedCarrier>()
   const locations = new Map<number, number>()
@@ -232,15 +333,19 @@ export const make = (): IndexBuilder => {
     const areaCodes = deriveAreaCodes(given)
     yield
     const carriers = yield* deriveCarriers(given)
-    return { strings: texts, codes, areaCodes, carriers, counts: deriveCounts(given, areaCodes) }
+    const blocks = yield* blockRows.sorted()
+    return { strings: texts, codes, areaCodes, carriers, blocks, counts: deriveCounts(given, areaCodes) }
   }
 
-  const build = (): DirectoryIndex => {
-    const running = steps()
-    let step = running.next()
-    while (step.done !== true) step = running.next()
-    return step.value
+  return {
+    addCode,
+    addCodes,
+    assign,
+    addCarrierType,
+    addAreaCode,
+    addBlock: blockRows.addOne,
+    addBlocks: blockRows.add,
+    steps,
+    build: () => finish(steps())
   }
-
-  return { addCode, addCodes, assign, addCarrierType, addAreaCode, steps, build }
 }

@@ -2,7 +2,7 @@
  * Queries the directory by NPA-NXX code, for products that know numbers rather than carriers: one code with its
  * carrier, and the codes that pass some filters. Pure functions of an index, like `rules.ts`. Needs no service.
  */
-import { carrierTypeAt, type DirectoryIndex, pooledAt, searchColumn, stringAt } from "./DirectoryIndex.ts"
+import { blocksOfCode, carrierTypeAt, type DirectoryIndex, pooledAt, searchColumn, stringAt } from "./DirectoryIndex.ts"
 import { type CarrierType, type Country, countries, type ExchangeStatus, exchangeStatuses } from "./model.ts"
 import { findCarrier } from "./rules.ts"
 
@@ -112,6 +112,50 @@ export const findCode = (index: DirectoryIndex, npa: string, nxx: string): Numbe
   const { firstCode } = index.areaCodes
   const code = searchColumn(index.codes.nxx, Number(nxx), firstCode[area]!, firstCode[area + 1]!)
   return code === -1 ? undefined : codeAt(index, code)
+}
+
+const tenDigits = /^[0-9]{10}$/
+
+const assigned = exchangeStatuses.indexOf("ASSIGNED") + 1
+
+/** The holder of the block that a number is in; undefined where the directory knows of none. */
+const blockHolder = (index: DirectoryIndex, tn: string): CodeCarrier | undefined => {
+  const { blocks, carriers } = index
+  const row = searchColumn(blocks.code, Number(tn.slice(0, 6)))
+  if (row === -1) return undefined
+  const at = row * blocksOfCode + Number(tn[6])
+  const ocn = stringAt(index, blocks.ocn[at]!)
+  if (blocks.status[at] !== assigned || ocn === null) return undefined
+  const carrier = findCarrier(index, ocn)
+  const company = carrier === -1 ? 0 : carriers.company[carrier]!
+  return {
+    ocn,
+    companyName: stringAt(index, company || blocks.company[at]!),
+    commonName: carrier === -1 ? null : stringAt(index, carriers.commonName[carrier]!),
+    carrierType: carrier === -1 ? null : carrierTypeAt(index, carrier)
+  }
+}
+
+/**
+ * The record of the code of a number, 10 digits, with the carrier of its block of a thousand numbers where the report
+ * on blocks was read and names one (docs/directory.md, 2.4); undefined where there is no record of the code.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Directory, findNumber } from "sluice/directory"
+ *
+ * export const carrier = Effect.map(
+ *   Effect.flatMap(Directory, ({ snapshot }) => snapshot),
+ *   ({ index }) => findNumber(index, "2125560123")?.carrier
+ * ).pipe(Effect.provide(Directory.layerFiles()))
+ * ```
+ */
+export const findNumber = (index: DirectoryIndex, tn: string): NumberingCode | undefined => {
+  if (!tenDigits.test(tn)) return undefined
+  const code = findCode(index, tn.slice(0, 3), tn.slice(3, 6))
+  const holder = code && blockHolder(index, tn)
+  return code && holder ? { ...code, carrier: holder, carrierBasis: "block" } : code
 }
 
 /**

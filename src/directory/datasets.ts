@@ -61,6 +61,19 @@ export const datasets: Readonly<Record<DatasetKind, Dataset>> = {
     ],
     keyLength: 1,
     country: null
+  },
+  NANPA_BLOCKS: {
+    table: "directory_blocks",
+    columns: [
+      ["npa", "text"],
+      ["nxx", "text"],
+      ["block", "text"],
+      ["status", "text"],
+      ["ocn", "text"],
+      ["company", "text"]
+    ],
+    keyLength: 3,
+    country: null
   }
 }
 
@@ -105,6 +118,10 @@ export const batchQuery = (
     }
     case "CARRIER_TYPES": {
       const types = { ocn: text, companyName: text, commonName: text, type: text, country: text }
+      return sql`select * from ${unnest(batch.records, types)}`
+    }
+    case "NANPA_BLOCKS": {
+      const types = { npa: text, nxx: text, block: text, status: text, ocn: text, company: text }
       return sql`select * from ${unnest(batch.records, types)}`
     }
     case "NPA_REPORT": {

@@ -47,6 +47,17 @@ const include = Schema.optional(Schema.Literals(["details"]).annotate({ message:
   description: "Adds `details` of the area code: `details`"
 })
 
+const blocks = Schema.optional(
+  Schema.Literals(["true", "false"])
+    .annotate({ message: "Expected true or false" })
+    .pipe(
+      Schema.decodeTo(Schema.Boolean, {
+        decode: SchemaGetter.transform((text: "true" | "false") => text === "true"),
+        encode: SchemaGetter.transform((value: boolean): "true" | "false" => (value ? "true" : "false"))
+      })
+    )
+).annotate({ description: "Adds `blocks` of each exchange: `true`" })
+
 const page = {
   limit: Schema.optional(limitParameter),
   offset: Schema.optional(offsetParameter)
@@ -92,7 +103,7 @@ const getCarrierByQuery = HttpApiEndpoint.get("getCarrierByQuery", "/v1/carrier"
 
 const getAreaCode = HttpApiEndpoint.get("getAreaCode", "/v1/npa/:npa", {
   params: { npa: Npa },
-  query: { nxx: Schema.optional(Nxx), include, ...page },
+  query: { nxx: Schema.optional(Nxx), include, blocks, ...page },
   success: AreaCode,
   error: [InvalidRequest, NotFound, Unavailable]
 })
@@ -106,7 +117,7 @@ const getAreaCode = HttpApiEndpoint.get("getAreaCode", "/v1/npa/:npa", {
 
 const getExchange = HttpApiEndpoint.get("getExchange", "/v1/npa/:npa/nxx/:nxx", {
   params: { npa: Npa, nxx: Nxx },
-  query: { include, ...page },
+  query: { include, blocks, ...page },
   success: AreaCode,
   error: [InvalidRequest, NotFound, Unavailable]
 })
@@ -118,6 +129,7 @@ const getAreaCodeByQuery = HttpApiEndpoint.get("getAreaCodeByQuery", "/v1/npa", 
     npa: Npa.pipe(Schema.annotateKey({ messageMissingKey: "Usage: /v1/npa/{npa} or /v1/npa?npa={npa}" })),
     nxx: Schema.optional(Nxx),
     include,
+    blocks,
     ...page
   },
   success: AreaCode,

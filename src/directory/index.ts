@@ -12,11 +12,19 @@ export {
   carrierBases,
   codesMatching,
   findCode,
+  findNumber,
   type NumberingCode,
   searchCodes
 } from "./codes.ts"
 export { Directory, type DirectoryRecords, type DirectorySnapshot, DirectoryUnavailable } from "./Directory.ts"
-export type { AreaCodeColumns, CarrierColumns, CodeColumns, DirectoryCounts, DirectoryIndex } from "./DirectoryIndex.ts"
+export type {
+  AreaCodeColumns,
+  BlockColumns,
+  CarrierColumns,
+  CodeColumns,
+  DirectoryCounts,
+  DirectoryIndex
+} from "./DirectoryIndex.ts"
 export type { EncodedAnswers } from "./EncodedAnswers.ts"
 export { type BundledSource, bundledSources } from "./files/bundledSources.ts"
 export { splitCsv } from "./files/csv.ts"
@@ -48,9 +56,10 @@ export {
   IngestionSummary
 } from "./ingestionSchema.ts"
 export type { DirectoryState } from "./load.ts"
-export { addDirectoryDetails, createDirectoryTables } from "./migrations.ts"
+export { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "./migrations.ts"
 export type {
   AreaCodeRecord,
+  BlockRecord,
   CarrierType,
   CarrierTypeRecord,
   CodeRecord,
@@ -66,6 +75,7 @@ export { type AreaCodeQuery, type CarrierQuery, EntryNotFound, type PageQuery, t
 export {
   AreaCode,
   AreaCodeDetails,
+  Block,
   Carrier,
   CarrierDetail,
   CarrierPage,

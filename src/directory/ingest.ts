@@ -41,7 +41,7 @@ export const lockTimeoutMillis = 60_000
 /** The statement timeout: a statement compares or stores a whole file, and may wait for another ingestion. */
 const statementTimeoutMillis = 10 * 60 * 1000
 
-/** Columns of the key of those kinds that have area codes. */
+/** Least columns of the key of those kinds whose records belong to area codes: NPA and NXX. */
 const codeKeyLength = 2
 
 /** Conflicting codes that an error names. */
@@ -71,7 +71,7 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
     yield* takeLock((holder) => report("waiting", summary.records, holder))
     yield* refuseConflicts(file)
     const dataset = yield* datasetAsStored(datasets[file.kind])
-    const named = dataset.keyLength === codeKeyLength ? summary.coverage.areaCodes : null
+    const named = dataset.keyLength >= codeKeyLength ? summary.coverage.areaCodes : null
     const { kind, publicationDate, unread } = summary
     const candidate = { name: file.name, kind, publicationDate }
     const first = yield* removals(dataset, { areaCodes: named, unread, retired: [] })

@@ -11,7 +11,8 @@ import { datasetKinds } from "./model.ts"
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 export const DatasetKind = Schema.Literals(datasetKinds).annotate({
-  description: "NANPA US codes, CNAC Canadian codes, CARRIER_TYPES the carrier type list, NPA_REPORT the NPA report"
+  description:
+    "NANPA US codes, CNAC Canadian codes, CARRIER_TYPES the carrier type list, NPA_REPORT the NPA report, NANPA_BLOCKS the US thousands blocks"
 })
 
 /**

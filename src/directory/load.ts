@@ -44,7 +44,8 @@ export const loadState: Effect.Effect<DirectoryState, SqlError.SqlError, SqlClie
       NANPA: null,
       CNAC: null,
       CARRIER_TYPES: null,
-      NPA_REPORT: null
+      NPA_REPORT: null,
+      NANPA_BLOCKS: null
     }
     for (const { at, kind } of times) lastUpdated[kind] = at.toISOString()
     return { generation: Number(current?.generation ?? 0), lastUpdated }
@@ -65,6 +66,14 @@ interface CodeGroup {
   readonly status: ExchangeStatus
   readonly pooled: boolean | null
   readonly codes: string
+}
+
+/** Blocks, 7 digits each, of one status and holder. */
+interface BlockGroup {
+  readonly status: ExchangeStatus
+  readonly ocn: string | null
+  readonly company: string | null
+  readonly blocks: string
 }
 
 /** A column, or null of its type where the table has none such. */
@@ -104,6 +113,14 @@ const addRecords = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuild
       ${yield* columnOrNull(datasets.NPA_REPORT, "details", "jsonb")} as details
     from directory_area_codes`
   yield* eachInTurns(areaCodes, builder.addAreaCode)
+  // Programs that embed the directory may have made its tables without this one.
+  if ((yield* datasetAsStored(datasets.NANPA_BLOCKS)).columns.length === 0) return
+  const blocks = yield* sql<BlockGroup>`
+    select status, ocn, company, string_agg(npa || nxx || block, '') as blocks from directory_blocks group by 1, 2, 3`
+  for (const { blocks: numbers, company, ocn, status } of blocks) {
+    builder.addBlocks(status, ocn, company, numbers)
+    yield* Effect.yieldNow
+  }
 })
 
 /** Builds an index and lets other fibers have their turns meanwhile. */

@@ -2,6 +2,12 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model.ts"
 
+const inList = (sql: SqlClient.SqlClient) => (values: ReadonlyArray<string>) =>
+  sql.literal(values.map((value) => `'${value}'`).join(", "))
+
+/** The kinds of file that the first tables knew. */
+const firstKinds = ["NANPA", "CNAC", "CARRIER_TYPES", "NPA_REPORT"]
+
 /**
  * Tables of the number directory: plain rows that an operator can query. The records as the files give them, one
  * table a kind; what was ingested when, which is never deleted; and the generation, which every change of the records
@@ -17,7 +23,7 @@ import { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model
  */
 export const createDirectoryTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const oneOf = (values: ReadonlyArray<string>) => sql.literal(values.map((value) => `'${value}'`).join(", "))
+  const oneOf = inList(sql)
   yield* sql`
     create table directory_codes (
       npa text not null check (npa ~ '^[0-9]{3}$'),
@@ -49,7 +55,7 @@ export const createDirectoryTables = Effect.gen(function* () {
   yield* sql`
     create table directory_ingestions (
       id bigint generated always as identity primary key,
-      kind text not null check (kind in (${oneOf(datasetKinds)})),
+      kind text not null check (kind in (${oneOf(firstKinds)})),
       source text not null,
       publication_date date,
       sha256 text not null,
@@ -91,4 +97,39 @@ export const addDirectoryDetails = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table directory_codes add column pooled boolean`
   yield* sql`alter table directory_area_codes add column details jsonb`
+})
+
+/**
+ * Adds the table of thousands blocks, and lets the history name their report. Without it the report is refused and the
+ * directory works as before.
+ *
+ * @example
+ * ```ts
+ * import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "sluice/directory"
+ *
+ * // the `migrations` of `Durable.layer`
+ * export const migrations = [
+ *   { number: 1, name: "directory", run: createDirectoryTables },
+ *   { number: 2, name: "details of the directory", run: addDirectoryDetails },
+ *   { number: 3, name: "thousands blocks", run: addDirectoryBlocks }
+ * ]
+ * ```
+ */
+export const addDirectoryBlocks = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const oneOf = inList(sql)
+  yield* sql`
+    create table directory_blocks (
+      npa text not null check (npa ~ '^[0-9]{3}$'),
+      nxx text not null check (nxx ~ '^[0-9]{3}$'),
+      block text not null check (block ~ '^[0-9]$'),
+      status text not null check (status in (${oneOf(exchangeStatuses)})),
+      ocn text,
+      company text,
+      primary key (npa, nxx, block)
+    )`
+  yield* sql`alter table directory_ingestions drop constraint directory_ingestions_kind_check`
+  yield* sql`
+    alter table directory_ingestions add constraint directory_ingestions_kind_check
+      check (kind in (${oneOf(datasetKinds)}))`
 })

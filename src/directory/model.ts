@@ -51,6 +51,18 @@ export interface CarrierTypeRecord {
   readonly country: Country
 }
 
+/** One block of a thousand numbers of a pooled code, NPA-NXX-X. See {@link codesMatching}. */
+export interface BlockRecord {
+  readonly npa: string
+  readonly nxx: string
+  /** The digit after the NXX. */
+  readonly block: string
+  readonly status: ExchangeStatus
+  /** Operating Company Number of the block's holder, or null. */
+  readonly ocn: string | null
+  readonly company: string | null
+}
+
 /**
  * How the area code's customers dial: `7D`, `10D` or `1+10D` digits, or what else the report writes; null where it is
  * empty. Home calls stay in the area code, foreign ones leave it. See {@link codesMatching}.
@@ -102,6 +114,6 @@ export interface AreaCodeRecord {
 }
 
 /** The kinds of file that can be ingested, each replacing its own set as a whole. See {@link openSource}. */
-export const datasetKinds = ["NANPA", "CNAC", "CARRIER_TYPES", "NPA_REPORT"] as const
+export const datasetKinds = ["NANPA", "CNAC", "CARRIER_TYPES", "NPA_REPORT", "NANPA_BLOCKS"] as const
 /** A kind of published file. See {@link openSource}. */
 export type DatasetKind = (typeof datasetKinds)[number]

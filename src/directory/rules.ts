@@ -1,9 +1,10 @@
 import { Data, Result } from "effect"
-import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./DirectoryIndex.ts"
+import { blocksOfCode, carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./DirectoryIndex.ts"
 import { countries, exchangeStatuses } from "./model.ts"
 import {
   type AreaCode,
   type AreaCodeDetails,
+  type Block,
   type Carrier,
   type CarrierDetail,
   type CarrierPage,
@@ -42,6 +43,8 @@ export interface AreaCodeQuery extends PageQuery {
   readonly nxx?: string | undefined
   /** Adds `details`. */
   readonly include?: "details" | undefined
+  /** Adds the `blocks` of each exchange. */
+  readonly blocks?: boolean | undefined
 }
 
 /** Times of the last successful ingestions, ISO 8601 in UTC, null before the first. */
@@ -137,6 +140,25 @@ const exchangeAt = (index: DirectoryIndex, code: number): Exchange => ({
   status: exchangeStatuses[index.codes.status[code]!]!
 })
 
+/** The blocks of a code that the report names, by their digit. */
+const blocksAt = (index: DirectoryIndex, npa: string, nxx: string): ReadonlyArray<Block> => {
+  const { code, company, ocn, status } = index.blocks
+  const row = searchColumn(code, Number(npa + nxx))
+  if (row === -1) return []
+  const blocks: Array<Block> = []
+  for (let block = 0; block < blocksOfCode; block++) {
+    const at = row * blocksOfCode + block
+    if (status[at] === 0) continue
+    blocks.push({
+      block: String(block),
+      ocn: stringAt(index, ocn[at]!),
+      company_name: stringAt(index, company[at]!),
+      status: exchangeStatuses[status[at]! - 1]!
+    })
+  }
+  return blocks
+}
+
 /** The IANA names of the time zones of a row of `areaCodes`. */
 const timeZonesAt = (index: DirectoryIndex, area: number): ReadonlyArray<string> =>
   stringAt(index, index.areaCodes.timeZones[area]!)?.split(" ") ?? []
@@ -204,7 +226,10 @@ export const areaCodeByNpa = (
   }
   const exchanges: Array<Exchange> = []
   const endOfPage = Math.min(end, first + offset + limit)
-  for (let code = first + offset; code < endOfPage; code++) exchanges.push(exchangeAt(index, code))
+  for (let code = first + offset; code < endOfPage; code++) {
+    const exchange = exchangeAt(index, code)
+    exchanges.push(query.blocks === true ? { ...exchange, blocks: blocksAt(index, npa, exchange.nxx) } : exchange)
+  }
   return Result.succeed({
     npa,
     state: stringAt(index, index.areaCodes.state[area]!),

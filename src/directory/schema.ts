@@ -80,13 +80,28 @@ export const CarrierPage = Schema.Struct({
 }).annotate({ identifier: "CarrierPage" })
 export type CarrierPage = typeof CarrierPage.Type
 
+/** One block of a thousand numbers of an exchange (docs/directory.md, 3.4). See {@link Directory}. */
+export const Block = Schema.Struct({
+  block: described("The digit after the exchange code", "0"),
+  ocn: nullable("Operating Company Number of the block's holder", "9104"),
+  company_name: nullable("Company the block is assigned to", "VERIZON NEW YORK, INC."),
+  status: Schema.Literals(exchangeStatuses).annotate({
+    description: "Assignment status of the block",
+    examples: ["ASSIGNED"]
+  })
+}).annotate({ identifier: "Block" })
+export type Block = typeof Block.Type
+
 /** One exchange code of an area code (docs/directory.md, 3.4). See {@link Directory}. */
 export const Exchange = Schema.Struct({
   nxx: described("Exchange code, 3 digits", "226"),
   ocn: nullable("Operating Company Number; `MULT` where several carriers share the code", "9104"),
   company_name: nullable("Company the code is assigned to", "VERIZON NEW YORK, INC."),
   rate_center: nullable("Rate center", "NWYRCYZN01"),
-  status: ExchangeStatus
+  status: ExchangeStatus,
+  blocks: Schema.optionalKey(Schema.Array(Block)).annotate({
+    description: "With `blocks=true` only: the blocks that the report on thousands blocks names, by their digit"
+  })
 }).annotate({ identifier: "Exchange" })
 export type Exchange = typeof Exchange.Type
 

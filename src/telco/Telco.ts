@@ -10,7 +10,7 @@ import {
   Directory,
   type DirectoryIndex,
   type DirectoryUnavailable,
-  findCode,
+  findNumber,
   type NumberingCode,
   searchCodes,
   timeZonesOf
@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
   const lookup = Effect.fn("Telco.lookup")(function* (caller: Caller, tn: string) {
     const { index } = yield* directory.snapshot
     const { npa, nxx } = codeOf(tn)
-    const code = findCode(index, npa, nxx)
+    const code = findNumber(index, tn)
     if (code === undefined) return yield* new CodeNotFound({ tn })
     const inInventory = yield* inventory.has(caller.organizationId, tn)
     yield* emit(caller, {
@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
     const { numbers, total } = yield* inventory.search(organizationId, { npa, codes }, page)
     const data = numbers.map((tn): InventoryResult => {
       const code = codeOf(tn)
-      return { tn, ...code, ...(findCode(index, code.npa, code.nxx) ?? unknown) }
+      return { tn, ...code, ...(findNumber(index, tn) ?? unknown) }
     })
     return { data, total }
   })

@@ -46,7 +46,8 @@ const tn = Schema.String.annotate({ description: "The number, 10 digits", exampl
 const state = Schema.NullOr(Schema.String).annotate({ description: "State or province", examples: ["NY"] })
 const rateCenter = Schema.NullOr(Schema.String).annotate({ examples: ["NWYRCYZN01"] })
 const carrier = Schema.NullOr(TelcoCarrier).annotate({
-  description: "The carrier that the code is assigned to; null where that is none, or several",
+  description:
+    "The carrier that the block of the number is assigned to, else the carrier of its code; null where that is none, or several",
   examples: [{ ocn: "9104", companyName: "VERIZON NEW YORK, INC.", commonName: null, carrierType: "ILEC" } as const]
 })
 const pooled = Schema.NullOr(Schema.Boolean).annotate({
@@ -55,8 +56,7 @@ const pooled = Schema.NullOr(Schema.Boolean).annotate({
   examples: [true]
 })
 const CarrierBasis = Schema.Literals(carrierBases).annotate({
-  description:
-    "What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers. Always `code` so far",
+  description: "What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers",
   examples: ["code"]
 })
 

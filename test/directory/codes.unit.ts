@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { codesMatching, findCode, searchCodes } from "../../src/directory/codes.ts"
+import { codesMatching, findCode, findNumber, searchCodes } from "../../src/directory/codes.ts"
 import * as IndexBuilder from "../../src/directory/IndexBuilder.ts"
 import { often } from "../support/often.ts"
 import * as Naive from "./naive.ts"
@@ -134,6 +134,48 @@ describe("codes equal a naive scan", () => {
       assert.strictEqual(index.codes.pooled.byteLength, Math.ceil(codes.length / 4))
     },
     { arbitrary: { runs: often(100) } }
+  )
+
+  it.prop(
+    "a number has the carrier of its block, where one is assigned, added one by one or by columns",
+    { records: arbitraryRecords },
+    ({ records }) => {
+      const builder = IndexBuilder.make()
+      for (const record of records.codes) builder.addCode(record)
+      for (const record of records.carrierTypes) builder.addCarrierType(record)
+      for (const { block, company, npa, nxx, ocn, status } of records.blocks) {
+        builder.addBlocks(status, ocn, company, npa + nxx + block)
+      }
+      const { carriers } = Naive.make(records)
+      for (const index of [indexOf(records), builder.build()]) {
+        for (const one of naiveCodes(records)) {
+          for (const digit of ["0", "1", "5", "9"]) {
+            const block = records.blocks.findLast(
+              ({ block, npa, nxx }) => npa === one.npa && nxx === one.nxx && block === digit
+            )
+            const holder = block?.status === "ASSIGNED" ? block.ocn : null
+            const carrier = carriers.find(({ ocn }) => ocn === holder)
+            assert.deepStrictEqual(
+              findNumber(index, `${one.npa}${one.nxx}${digit}123`),
+              holder === null
+                ? one
+                : {
+                    ...one,
+                    carrier: {
+                      ocn: holder,
+                      companyName: carrier?.company_name ?? block!.company,
+                      commonName: carrier?.common_name ?? null,
+                      carrierType: carrier?.carrier_type ?? null
+                    },
+                    carrierBasis: "block"
+                  }
+            )
+          }
+        }
+      }
+      assert.isUndefined(findNumber(indexOf(records), "212"))
+    },
+    { arbitrary: { runs: often(40) } }
   )
 
   it("a code that several carriers share has none", () => {

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Result, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { findCode, findNumber } from "../../src/directory/codes.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import { loadIndex } from "../../src/directory/load.ts"
 import { areaCodeByNpa } from "../../src/directory/rules.ts"
@@ -273,6 +274,48 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`update directory_generation set generation = generation - 4`
       assert.strictEqual(yield* storedDigest, before)
+    })
+  )
+
+  it.effect("a report on thousands blocks replaces the blocks of the area codes that it names", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      yield* ingest([writeLines(folder, manhattan)])
+      const line = (number: string, status: string, ocn: string) =>
+        `NY,${number.slice(0, 3)},${number.slice(3, 6)},${number[6]},${status},"HOLDER, LLC",${ocn}`
+      const header = "State,NPA,NXX,X,Status,Assigned To,OCN"
+      const blocks = Array.from({ length: 40 }, (_, n) => line(String(2_122_000 + n), "AS", "123A"))
+      const other = line("9172000", "AS", "123A")
+      const first = writeLines(folder, [header, ...blocks, other])
+      assert.deepStrictEqual(differenceOf(yield* ingest([first])), { ...none, added: 41 })
+      assert.deepStrictEqual(differenceOf(yield* ingest([first])), none)
+      const next = [header, line("2122000", "AV", ""), ...blocks.slice(1, 39)]
+      const events = yield* ingest([writeLines(folder, next)])
+      assert.deepStrictEqual(differenceOf(events), { added: 0, changed: 1, removed: 1 })
+      assert.deepInclude(summariesOf(events)[0], { kind: "NANPA_BLOCKS", leftOut: ["917"] })
+      // A report that was cut loses more of an area code than a new one does.
+      const cut = yield* ingest([writeLines(folder, next.slice(0, 20))])
+      assert.strictEqual(failuresOf(cut)[0]?.code, "TooManyRemovals")
+
+      const { index } = yield* loadIndex
+      const found = (tn: string) => findNumber(index, tn)!
+      assert.deepStrictEqual(found("2122010123").carrier, {
+        ocn: "123A",
+        companyName: "HOLDER, LLC",
+        commonName: null,
+        carrierType: null
+      })
+      assert.strictEqual(found("2122010123").carrierBasis, "block")
+      const ofCode = findCode(index, "212", "200")
+      assert.deepStrictEqual(found("2122000123"), ofCode)
+      assert.strictEqual(ofCode?.carrierBasis, "code")
+      assert.deepStrictEqual(
+        Result.getOrThrow(areaCodeByNpa(index, "212", { nxx: "200", blocks: true })).exchanges[0]!.blocks!.slice(0, 2),
+        [
+          { block: "0", ocn: null, company_name: "HOLDER, LLC", status: "UNASSIGNED" },
+          { block: "1", ocn: "123A", company_name: "HOLDER, LLC", status: "ASSIGNED" }
+        ]
+      )
     })
   )
 

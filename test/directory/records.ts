@@ -3,6 +3,7 @@ import type { DirectoryIndex } from "../../src/directory/DirectoryIndex.ts"
 import * as IndexBuilder from "../../src/directory/IndexBuilder.ts"
 import {
   type AreaCodeRecord,
+  type BlockRecord,
   type CarrierTypeRecord,
   type CodeRecord,
   carrierTypes,
@@ -17,6 +18,7 @@ export interface Records {
   readonly codes?: ReadonlyArray<CodeRecord>
   readonly carrierTypes?: ReadonlyArray<CarrierTypeRecord>
   readonly areaCodes?: ReadonlyArray<AreaCodeRecord>
+  readonly blocks?: ReadonlyArray<BlockRecord>
 }
 
 /** An assigned code of 212 in New York, but for what is given; `code` is NPA-NXX. */
@@ -57,6 +59,7 @@ export const indexOf = (records: Records): DirectoryIndex => {
   for (const record of records.codes ?? []) builder.addCode(record)
   for (const record of records.carrierTypes ?? []) builder.addCarrierType(record)
   for (const record of records.areaCodes ?? []) builder.addAreaCode(record)
+  for (const record of records.blocks ?? []) builder.addBlock(record)
   return builder.build()
 }
 
@@ -122,8 +125,18 @@ export const arbitraryAreaCode: Arbitrary.Arbitrary<AreaCodeRecord> = Arbitrary.
   details: Arbitrary.array(arbitraryDetails, { maxLength: 1 }).pipe(Arbitrary.map(([details]) => details ?? null))
 })
 
+export const arbitraryBlock: Arbitrary.Arbitrary<BlockRecord> = Arbitrary.all({
+  npa: oneOf(["201", "212", "999"]),
+  nxx: oneOf(["000", "200", "555", "999"]),
+  block: oneOf(["0", "1", "9"]),
+  status: oneOf(exchangeStatuses),
+  ocn: oneOrNull([...ocns, "ZZZZ"]),
+  company: oneOrNull(["ALPHA", "HOLDER, LLC"])
+})
+
 export const arbitraryRecords = Arbitrary.all({
   codes: Arbitrary.array(arbitraryCode, { maxLength: 60 }),
   carrierTypes: Arbitrary.array(arbitraryCarrierType, { maxLength: 6 }),
-  areaCodes: Arbitrary.array(arbitraryAreaCode, { maxLength: 6 })
+  areaCodes: Arbitrary.array(arbitraryAreaCode, { maxLength: 6 }),
+  blocks: Arbitrary.array(arbitraryBlock, { maxLength: 12 })
 })

@@ -88,7 +88,7 @@ describe("the index equals a naive scan", () => {
           const one = rules.areaCodeByNpa(index, npa, { nxx })
           const wanted = expected.exchanges.filter((exchange) => exchange.nxx === nxx)
           assert.deepStrictEqual(
-            Result.match(one, { onFailure: () => [], onSuccess: (area) => area.exchanges }),
+            Result.match(one, { onFailure: () => [], onSuccess: (area) => [...area.exchanges] }),
             wanted
           )
         }
@@ -113,6 +113,33 @@ describe("the index equals a naive scan", () => {
       assert.deepStrictEqual(rules.timeZonesOf(index, "1e2"), [])
     },
     runs
+  )
+
+  it.prop(
+    "the blocks of every exchange, which change nothing else of the answer",
+    { records: arbitraryRecords },
+    ({ records }) => {
+      const index = indexOf(records)
+      for (const { npa } of Naive.make(records).areaCodes) {
+        const plain = Result.getOrThrow(rules.areaCodeByNpa(index, npa))
+        const whole = Result.getOrThrow(rules.areaCodeByNpa(index, npa, { blocks: true }))
+        assert.deepStrictEqual(Schema.encodeSync(AreaCode)(whole), {
+          ...plain,
+          exchanges: plain.exchanges.map((exchange) => ({
+            ...exchange,
+            blocks: ["0", "1", "9"].flatMap((digit) => {
+              const found = records.blocks.findLast(
+                ({ block, npa: area, nxx }) => area === npa && nxx === exchange.nxx && block === digit
+              )
+              if (found === undefined) return []
+              const { company, ocn, status } = found
+              return [{ block: digit, ocn, company_name: company, status }]
+            })
+          }))
+        })
+      }
+    },
+    { arbitrary: { runs: often(30) } }
   )
 
   it.prop(

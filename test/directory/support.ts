@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql"
 import { bundledSources } from "../../src/directory/files/bundledSources.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import type { IngestionEvent, IngestionFailure, IngestionSummary } from "../../src/directory/ingestionSchema.ts"
-import { addDirectoryDetails, createDirectoryTables } from "../../src/directory/migrations.ts"
+import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../../src/directory/migrations.ts"
 import type { DatasetKind } from "../../src/directory/model.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 
@@ -25,7 +25,9 @@ const databaseWith = (migration: typeof createDirectoryTables) =>
   )
 
 /** A database with the directory's tables, and what ingests into it in the test's own thread. */
-export const directoryDatabase = databaseWith(Effect.andThen(createDirectoryTables, addDirectoryDetails))
+export const directoryDatabase = databaseWith(
+  Effect.andThen(Effect.andThen(createDirectoryTables, addDirectoryDetails), addDirectoryBlocks)
+)
 
 /** The same as the first version made it. */
 export const firstDirectoryDatabase = databaseWith(createDirectoryTables)

@@ -1,9 +1,9 @@
 /**
- * Defines the common interface of the readers of the four kinds of file. A line goes in and becomes a record, or the
+ * Defines the common interface of the readers of the kinds of file. A line goes in and becomes a record, or the
  * reader says why not; records come out in batches; at the end the reader reports the file's coverage and whether it is
  * complete. Readers are synchronous and know neither bytes nor Effect.
  */
-import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord, DatasetKind } from "../model.ts"
+import type { AreaCodeRecord, BlockRecord, CarrierTypeRecord, CodeRecord, DatasetKind } from "../model.ts"
 import { internedNamesLimit } from "./limits.ts"
 import { quoted } from "./printable.ts"
 
@@ -12,6 +12,7 @@ export type Records =
   | { readonly kind: "NANPA" | "CNAC"; readonly records: ReadonlyArray<CodeRecord> }
   | { readonly kind: "CARRIER_TYPES"; readonly records: ReadonlyArray<CarrierTypeRecord> }
   | { readonly kind: "NPA_REPORT"; readonly records: ReadonlyArray<AreaCodeRecord> }
+  | { readonly kind: "NANPA_BLOCKS"; readonly records: ReadonlyArray<BlockRecord> }
 
 /**
  * The scope of a file. A whole file replaces all records of its kind. One that is not whole (a Canadian file of one
@@ -94,6 +95,20 @@ export const placesOf = <const Names extends ReadonlyArray<string>>(columns: Col
 export const pooledOfCell = (cell: string | undefined): boolean | null => {
   const text = cell?.trim().toUpperCase()
   return text === "Y" ? true : text === "N" ? false : null
+}
+
+/** The publication date in the header line of NANPA's text files. */
+export const updatedPattern = /\s*File Updated:?\s*(\d{1,2}\/\d{1,2}\/\d{4})\s*/i
+
+/** The text of a cell without padding and quotes, or null when its quotes do not match. */
+export const unquoted = (cell: string): string | null => {
+  const text = cell.trim()
+  if (text.charCodeAt(0) !== 34) return text.includes('"') ? null : text
+  if (text.length < 2 || !text.endsWith('"')) return null
+  const inner = text.slice(1, -1).trim()
+  if (!inner.includes('"')) return inner
+  const single = inner.replaceAll('""', '"')
+  return single.split('"').length * 2 - 1 === inner.split('"').length ? single : null
 }
 
 /** Hands out the first `atMost` of `list` and keeps the rest. */

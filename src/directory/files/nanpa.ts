@@ -19,12 +19,13 @@ import {
   placesOf,
   pooledOfCell,
   takeFirst,
+  unquoted,
+  updatedPattern,
   wrongFields
 } from "./DatasetReader.ts"
 import { quoted } from "./printable.ts"
 import { stateOfCell, states } from "./regions.ts"
 
-const updatedPattern = /\s*File Updated:?\s*(\d{1,2}\/\d{1,2}\/\d{4})\s*/i
 const required = ["State", "NPA-NXX", "OCN", "Company", "RateCenter", "Use"] as const
 
 /** The rate center of codes without one. */
@@ -60,17 +61,6 @@ export const nanpaHeader = (line: string): NanpaHeader | string | null => {
   if (columns.repeated !== null) return `a NANPA file that has the column ${quoted(columns.repeated)} twice`
   const updated = updatedPattern.exec(line)
   return { columns, publicationDate: updated === null ? null : dateOfCell(updated[1]!) }
-}
-
-/** The text of a cell without padding and quotes, or null when its quotes do not match. */
-const textOf = (cell: string): string | null => {
-  const text = cell.trim()
-  if (text.charCodeAt(0) !== 34) return text.includes('"') ? null : text
-  if (text.length < 2 || !text.endsWith('"')) return null
-  const inner = text.slice(1, -1).trim()
-  if (!inner.includes('"')) return inner
-  const single = inner.replaceAll('""', '"')
-  return single.split('"').length * 2 - 1 === inner.split('"').length ? single : null
 }
 
 const codePattern = /(?<![0-9-])[2-9][0-9]{2}-[2-9][0-9]{2}(?![0-9-])/g
@@ -133,9 +123,9 @@ export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): Data
     if (status === undefined) return `has the unknown use ${quoted(cells[useAt]!.trim())}`
     const ocn = cells[ocnAt]!.trim()
     if (ocn !== "" && !isOcn(ocn)) return badOcn(ocn)
-    const company = textOf(cells[companyAt]!)
+    const company = unquoted(cells[companyAt]!)
     if (company === null) return `has a quote that does not match in the company ${quoted(cells[companyAt]!.trim())}`
-    const rateCenter = textOf(cells[rateCenterAt]!)
+    const rateCenter = unquoted(cells[rateCenterAt]!)
     if (rateCenter === null) return `has a quote that does not match in the rate center`
     const key = npa * 1_000 + nxx
     if (seen[key] === 1) return `repeats ${code}`

@@ -46,7 +46,8 @@ export interface FileSummary extends Result {
   readonly source: string
 }
 
-const noSuchFile = "is no file of the number directory (NANPA code assignments, CNAC status, carrier types, NPA report)"
+const noSuchFile =
+  "is no file of the number directory (NANPA code or block assignments, CNAC status, carrier types, NPA report)"
 
 const notRecognized = (name: string, { looksLike, seen }: Unrecognized): NotRecognized => {
   const begins = seen === "" ? "" : `; it begins with "${seen}"`

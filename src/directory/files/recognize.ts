@@ -2,6 +2,7 @@
  * Recognizes a file by its first lines, never by its name: servers answer a wrong address with an HTML page and the
  * status 200, and people rename files.
  */
+import { blocksHeader, makeBlocksReader } from "./blocks.ts"
 import { carrierTypesHeader, makeCarrierTypesReader } from "./carrierTypes.ts"
 import { cnacDate, cnacHeader, makeCnacReader } from "./cnac.ts"
 import type { DatasetReader } from "./DatasetReader.ts"
@@ -47,6 +48,10 @@ export const recognize = (first: string, second: string | undefined, ended: bool
     const date = second === undefined ? null : cnacDate(second)
     return recognized(makeCnacReader(cnac, date), date === null ? 1 : 2)
   }
+
+  const blocks = blocksHeader(first)
+  if (typeof blocks === "string") return unknown(blocks)
+  if (blocks !== null) return recognized(makeBlocksReader(blocks), 1)
 
   const types = carrierTypesHeader(first)
   if (typeof types === "string") return unknown(types)

@@ -6,13 +6,14 @@ import { crc32, deflateRawSync, gunzipSync } from "node:zlib"
 import { Effect, type Scope } from "effect"
 import { makeFileParser, type Verdict } from "../../../src/directory/files/parser.ts"
 import { layer, openSource, readFile } from "../../../src/directory/files/read.ts"
-import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord } from "../../../src/directory/model.ts"
+import type { AreaCodeRecord, BlockRecord, CarrierTypeRecord, CodeRecord } from "../../../src/directory/model.ts"
 
 export interface Parsed {
   readonly verdict: Verdict
   readonly codes: ReadonlyArray<CodeRecord>
   readonly carriers: ReadonlyArray<CarrierTypeRecord>
   readonly areaCodes: ReadonlyArray<AreaCodeRecord>
+  readonly blocks: ReadonlyArray<BlockRecord>
 }
 
 /** Reads a file's content, pushed in pieces of `chunk` bytes. */
@@ -24,12 +25,14 @@ export const parse = (content: string | Uint8Array, chunk = 65_536): Parsed => {
   const codes: Array<CodeRecord> = []
   const carriers: Array<CarrierTypeRecord> = []
   const areaCodes: Array<AreaCodeRecord> = []
+  const blocks: Array<BlockRecord> = []
   for (let data = parser.take(1_000); data !== null; data = parser.take(1_000)) {
     if (data.kind === "CARRIER_TYPES") carriers.push(...data.records)
     else if (data.kind === "NPA_REPORT") areaCodes.push(...data.records)
+    else if (data.kind === "NANPA_BLOCKS") blocks.push(...data.records)
     else codes.push(...data.records)
   }
-  return { verdict, codes, carriers, areaCodes }
+  return { verdict, codes, carriers, areaCodes, blocks }
 }
 
 /** The result of a file that must be complete. */
@@ -59,6 +62,7 @@ export const readSource = Effect.fnUntraced(
     const codes: Array<CodeRecord> = []
     const carriers: Array<CarrierTypeRecord> = []
     const areaCodes: Array<AreaCodeRecord> = []
+    const blocks: Array<BlockRecord> = []
     const batches: Array<number> = []
     const summaries = yield* Effect.forEach(opened.files, (file) =>
       readFile(file, ({ data }) =>
@@ -66,11 +70,12 @@ export const readSource = Effect.fnUntraced(
           batches.push(data.records.length)
           if (data.kind === "CARRIER_TYPES") carriers.push(...data.records)
           else if (data.kind === "NPA_REPORT") areaCodes.push(...data.records)
+          else if (data.kind === "NANPA_BLOCKS") blocks.push(...data.records)
           else codes.push(...data.records)
         })
       )
     )
-    return { opened, summaries, codes, carriers, areaCodes, batches }
+    return { opened, summaries, codes, carriers, areaCodes, blocks, batches }
   },
   Effect.scoped,
   Effect.provide(layer)

@@ -13,6 +13,7 @@ import { statistics } from "../../directory/snapshotNumbers.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { devils } from "../contract/devils.ts"
 import { request, type TestPlatform } from "../harness.ts"
+import { makeTenant } from "./emitted.ts"
 
 interface Event {
   readonly _tag: "Progress" | "Ingested" | "Skipped" | "Failed"
@@ -74,6 +75,41 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       await expect
         .poll(async () => (await request(`${platform().url}/v1/health`)).body, { timeout: patienceMillis })
         .not.toMatchObject({ last_ingestion: before.last_ingestion })
+    })
+
+    it("[directory 2.4] with the report on thousands blocks, a number has the carrier of its block", async () => {
+      const lines = [
+        "NPA,NXX,X,Status,Assigned To,OCN",
+        '850,200,4,AS,"BLOCK HOLDER, LLC",ZZ9Z',
+        "850,200,5,AV,,",
+        "850,200,6,RT,,"
+      ]
+      const event = await ingest(platform(), await file("blocks.csv", lines.join("\n")))
+      expect(event).toMatchObject({ _tag: "Ingested", read: 3, added: 3, changed: 0, removed: 0 })
+      const tenant = await makeTenant(platform(), "blocks")
+      const lookup = async (tn: string) => (await tenant.get(`/v1/telco/lookup/${tn}`)).body as { carrier: unknown }
+      expect(await lookup("8502004000")).toMatchObject({
+        carrier: { ocn: "ZZ9Z", companyName: "BLOCK HOLDER, LLC", commonName: null, carrierType: null },
+        carrierBasis: "block"
+      })
+      const { carrier } = await lookup("8502003999")
+      for (const digit of ["5", "6"]) {
+        expect(await lookup(`850200${digit}123`)).toMatchObject({ carrier, carrierBasis: "code" })
+      }
+
+      const blocksOf = async (query: string) => {
+        const { body, status } = await platform().get(`/v1/npa/850/nxx/200${query}`)
+        expect(status).toBe(200)
+        return (body as { exchanges: ReadonlyArray<{ blocks?: unknown }> }).exchanges[0]!.blocks
+      }
+      expect(await blocksOf("?blocks=true")).toStrictEqual([
+        { block: "4", ocn: "ZZ9Z", company_name: "BLOCK HOLDER, LLC", status: "ASSIGNED" },
+        { block: "5", ocn: null, company_name: null, status: "UNASSIGNED" },
+        { block: "6", ocn: null, company_name: null, status: "ASSIGNED" }
+      ])
+      expect(await blocksOf("")).toBeUndefined()
+      expect(await blocksOf("?blocks=false")).toBeUndefined()
+      expect((await platform().get("/v1/npa/850?blocks=yes")).status).toBe(400)
     })
 
     it("[directory 6.5] a file's own publication date is in the list of ingestions", async () => {
