@@ -19,6 +19,7 @@ import { consoleGroup, signInGroup } from "./consoleApi.ts"
 import { clusterGroup, engineGroup, parkedGroup } from "./engineApi.ts"
 import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { invoicesGroup } from "./invoicesApi.ts"
+import { lookupsGroup } from "./lookupsApi.ts"
 import { organizationId as id } from "./organizationId.ts"
 import { sendGroup } from "./sendApi.ts"
 import { sitesGroup } from "./sitesApi.ts"
@@ -294,6 +295,7 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(sitesGroup)
   .add(ingestions)
   .add(numbers)
+  .add(lookupsGroup)
   .add(events)
   .add(engineGroup)
   .add(clusterGroup)

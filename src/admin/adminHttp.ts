@@ -35,6 +35,7 @@ import { layerAdminConsole, layerSignIn } from "./consoleHttp.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { layerInvoices } from "./invoicesHttp.ts"
+import { layerLookups } from "./lookupsHttp.ts"
 import { OperatorSessions } from "./OperatorSessions.ts"
 import { OrganizationDeletion } from "./OrganizationDeletion.ts"
 import { layerOrganizations } from "./organizationsHttp.ts"
@@ -323,6 +324,7 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerSites,
   layerIngestions,
   layerNumbers,
+  layerLookups,
   layerTestEvents,
   layerEngine,
   layerCluster,

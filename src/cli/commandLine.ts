@@ -17,6 +17,7 @@ const commands = {
   sites: async () => (await import("./sites.ts")).sites,
   invoices: async () => (await import("./invoices.ts")).invoices,
   numbers: async () => (await import("./numbers.ts")).numbers,
+  lookup: async () => (await import("./lookup.ts")).lookup,
   send: async () => (await import("./send.ts")).send,
   domains: async () => (await import("./domains.ts")).domains,
   feedback: async () => (await import("./feedback.ts")).feedback,

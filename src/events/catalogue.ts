@@ -231,6 +231,16 @@ export const catalogue = {
     }),
     example: { tn: "2125560123", npa: "212", nxx: "556", hasCarrier: true, hasInventory: false }
   }),
+  "telco.lookups.completed": entry({
+    service: "telco",
+    description: "A POST /v1/telco/lookups; one event for all its numbers",
+    data: Schema.Struct({
+      numbers: count("Numbers of the request"),
+      found: count("Those with a record of their code"),
+      inInventory: count("Those of them that the caller's inventory holds")
+    }),
+    example: { numbers: 1_000, found: 987, inInventory: 12 }
+  }),
   "telco.search.completed": entry({
     service: "telco",
     description: "A GET /v1/telco/search",

@@ -23,6 +23,7 @@ export const CallCounts = Context.Reference<CallCountsShape>("sluice/platform/Ca
 /** The endpoints whose calls are facts: a call of theirs without a fact is not usage. */
 export const countedByFacts: ReadonlySet<string> = new Set([
   "GET /v1/telco/lookup/:tn",
+  "POST /v1/telco/lookups",
   "GET /v1/telco/search",
   "POST /v1/talk/speech",
   "POST /v1/send/emails",

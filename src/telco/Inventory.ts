@@ -50,6 +50,11 @@ export class Inventory extends Context.Service<
      * seconds is missed.
      */
     readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
+    /** Those of these numbers, at most `maximumNumbers`, that the organization has. Else as `has`. */
+    readonly among: (
+      organizationId: string,
+      numbers: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlySet<string>, SqlError.SqlError>
     /** Lists numbers in ascending order. */
     readonly list: (
       organizationId: string,
@@ -76,6 +81,54 @@ export class Inventory extends Context.Service<
 }
 
 const listOf = (organizationId: string): string => `numbers of ${organizationId}`
+
+/** Tells which numbers an organization has, also while the database is away and it had none just before. */
+const makeHoldings = (sql: SqlClient.SqlClient, withoutNumbers: BoundedMap<string, number>) => {
+  /** Remembers whether there is any number; undefined where the database is away and there was none just now. */
+  const remembering = Effect.fnUntraced(function* <A extends { readonly isEmpty: boolean }>(
+    organizationId: string,
+    query: Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
+  ) {
+    const asked = yield* Clock.currentTimeMillis
+    const found = yield* query.pipe(
+      Effect.map(([row]) => row!),
+      Effect.catchIf(
+        (error) =>
+          isStoreFailure(error) &&
+          asked - (withoutNumbers.get(organizationId) ?? Number.NEGATIVE_INFINITY) < rememberedMillis,
+        () => Effect.succeed(undefined)
+      )
+    )
+    if (found?.isEmpty === true) withoutNumbers.set(organizationId, asked)
+    else if (found !== undefined) withoutNumbers.delete(organizationId)
+    return found
+  })
+
+  const isEmpty = (organizationId: string) =>
+    sql`not exists (select from telco_numbers where organization_id = ${organizationId}) as "isEmpty"`
+
+  const has = (organizationId: string, tn: string) =>
+    remembering(
+      organizationId,
+      sql<{ readonly has: boolean; readonly isEmpty: boolean }>`
+        select exists (select from telco_numbers where organization_id = ${organizationId} and tn = ${tn}) as has,
+          ${isEmpty(organizationId)}`
+    ).pipe(Effect.map((found) => found?.has === true))
+
+  const among = Effect.fnUntraced(function* (organizationId: string, numbers: ReadonlyArray<string>) {
+    if (numbers.length > maximumNumbers) return yield* Effect.die(new RangeError(`${numbers.length} numbers at once`))
+    const found = yield* remembering(
+      organizationId,
+      sql<{ readonly held: ReadonlyArray<string>; readonly isEmpty: boolean }>`
+        select array(
+          select tn from telco_numbers where organization_id = ${organizationId} and tn = any(${numbers}::text[])
+        ) as held, ${isEmpty(organizationId)}`
+    )
+    return new Set(found?.held)
+  })
+
+  return { has, among }
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -104,24 +157,7 @@ const make = Effect.gen(function* () {
     if (removed.length === 0) return yield* new NumberNotFound({ tn })
   })
 
-  const has = Effect.fnUntraced(function* (organizationId: string, tn: string) {
-    const asked = yield* Clock.currentTimeMillis
-    const found = yield* sql<{ readonly has: boolean; readonly isEmpty: boolean }>`
-      select exists (select from telco_numbers where organization_id = ${organizationId} and tn = ${tn}) as has,
-        not exists (select from telco_numbers where organization_id = ${organizationId}) as "isEmpty"`.pipe(
-      Effect.map(([row]) => row!),
-      Effect.catchIf(
-        (error) =>
-          isStoreFailure(error) &&
-          asked - (withoutNumbers.get(organizationId) ?? Number.NEGATIVE_INFINITY) < rememberedMillis,
-        () => Effect.succeed(undefined)
-      )
-    )
-    if (found === undefined) return false
-    if (found.isEmpty) withoutNumbers.set(organizationId, asked)
-    else withoutNumbers.delete(organizationId)
-    return found.has
-  })
+  const { among, has } = makeHoldings(sql, withoutNumbers)
 
   const list: Inventory["Service"]["list"] = Effect.fn("Inventory.list")(function* (organizationId, { cursor, limit }) {
     const name = listOf(organizationId)
@@ -149,5 +185,5 @@ const make = Effect.gen(function* () {
     return { numbers: rows.map(({ tn }) => tn), total: counted!.total }
   })
 
-  return Inventory.of({ add, remove, has, list, search })
+  return Inventory.of({ add, remove, has, among, list, search })
 })

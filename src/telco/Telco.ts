@@ -19,14 +19,14 @@ import { Engine } from "../engine/Engine.ts"
 import { awaitEventStored, type EventNotStored } from "../platform/awaitEventStored.ts"
 import { Inventory } from "./Inventory.ts"
 import { localTime } from "./localTime.ts"
+import { isFound, type NumberFault, noRecordOf, numberResult } from "./numberResult.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
 
 /** The directory has no record of a number's code. */
 export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn: string }> {
   override get message(): string {
-    const { npa, nxx } = codeOf(this.tn)
-    return `No record of the code ${npa}-${nxx} of the number ${this.tn}`
+    return noRecordOf(this.tn)
   }
 }
 
@@ -82,6 +82,14 @@ export class Telco extends Context.Service<
      */
     readonly lookup: (caller: Caller, tn: string) => Effect.Effect<LookupResult, CodeNotFound | Failure>
     /**
+     * Looks up texts, at most `maximumLookups`, each as `lookup` does, and answers one result for each in their order.
+     * One event tells of all of them (docs/platform.md, 4.5).
+     */
+    readonly lookups: (
+      caller: Caller,
+      texts: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<LookupResult | NumberFault>, Failure>
+    /**
      * Lists the directory's codes by NPA, then NXX, or the organization's numbers, ascending (docs/platform.md, 4.3).
      */
     readonly search: (
@@ -96,12 +104,34 @@ export class Telco extends Context.Service<
   )
 }
 
+/** Times in zones at one moment. Each zone is asked once, since its time costs more than the rest of a look-up. */
+const makeTimes = (now: number) => {
+  const times = new Map<string, string>()
+  return (zones: ReadonlyArray<string>): ReadonlyArray<string> =>
+    zones.map((zone) => {
+      const time = times.get(zone) ?? localTime(now, zone)
+      times.set(zone, time)
+      return time
+    })
+}
+
+type Command = Parameters<typeof TelcoActor.options.decide>[1]
+
+/** What the directory does not know. */
+const unknown = {
+  country: null,
+  state: null,
+  rateCenter: null,
+  status: null,
+  carrier: null,
+  pooled: null,
+  carrierBasis: null
+}
+
 const make = Effect.gen(function* () {
   const directory = yield* Directory
   const inventory = yield* Inventory
   const engine = yield* Engine
-
-  type Command = Parameters<typeof TelcoActor.options.decide>[1]
 
   const emit = (caller: Caller, command: Command): Effect.Effect<void, EventNotStored> =>
     awaitEventStored(engine.ask(TelcoActor, { organization: caller.organizationId }, command))
@@ -118,19 +148,29 @@ const make = Effect.gen(function* () {
       livemode: caller.livemode
     })
     const timeZones = timeZonesOf(index, npa)
-    const now = yield* Clock.currentTimeMillis
-    return { tn, ...code, timeZones, localTimes: timeZones.map((zone) => localTime(now, zone)), inInventory }
+    const timesIn = makeTimes(yield* Clock.currentTimeMillis)
+    return { tn, ...code, timeZones, localTimes: timesIn(timeZones), inInventory }
   })
 
-  const unknown = {
-    country: null,
-    state: null,
-    rateCenter: null,
-    status: null,
-    carrier: null,
-    pooled: null,
-    carrierBasis: null
-  }
+  const lookups = Effect.fn("Telco.lookups")(function* (caller: Caller, texts: ReadonlyArray<string>) {
+    const { index } = yield* directory.snapshot
+    const results = texts.map((text) => numberResult(index, text))
+    const found = results.filter(isFound)
+    const held = yield* inventory.among(
+      caller.organizationId,
+      found.map(({ tn }) => tn)
+    )
+    const inInventory = held.size === 0 ? 0 : found.filter(({ tn }) => held.has(tn)).length
+    yield* emit(caller, {
+      _tag: "LookupsCompleted",
+      data: { numbers: texts.length, found: found.length, inInventory },
+      livemode: caller.livemode
+    })
+    const timesIn = makeTimes(yield* Clock.currentTimeMillis)
+    return results.map((result) =>
+      isFound(result) ? { ...result, localTimes: timesIn(result.timeZones), inInventory: held.has(result.tn) } : result
+    )
+  })
 
   const numbersOf = Effect.fnUntraced(function* (
     index: DirectoryIndex,
@@ -167,5 +207,5 @@ const make = Effect.gen(function* () {
     return { data, pagination: { limit, offset, total } }
   })
 
-  return Telco.of({ lookup, search })
+  return Telco.of({ lookup, lookups, search })
 })

@@ -12,6 +12,10 @@ const Command = Schema.Union([
     data: catalogue["telco.lookup.completed"].data,
     livemode: Schema.Boolean
   }),
+  Schema.TaggedStruct("LookupsCompleted", {
+    data: catalogue["telco.lookups.completed"].data,
+    livemode: Schema.Boolean
+  }),
   Schema.TaggedStruct("SearchCompleted", {
     data: catalogue["telco.search.completed"].data,
     livemode: Schema.Boolean
@@ -28,6 +32,11 @@ export const TelcoActor = Actor.makeStateless({
       case "LookupCompleted":
         return Actor.decided({
           events: [publicEvent("telco.lookup.completed", command.data, command.livemode)],
+          reply: null
+        })
+      case "LookupsCompleted":
+        return Actor.decided({
+          events: [publicEvent("telco.lookups.completed", command.data, command.livemode)],
           reply: null
         })
       case "SearchCompleted":

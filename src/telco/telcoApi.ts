@@ -8,6 +8,7 @@ import { carrierBases, carrierTypes, countries, exchangeStatuses, Pagination } f
 import { limitParameter, offsetParameter } from "../http/parameters.ts"
 import { InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import { TelcoAccess } from "../platform/access.ts"
+import { maximumLookups } from "./numberResult.ts"
 import { expectedNumber, normalizeNumber } from "./numbers.ts"
 
 const Tn = Schema.String.check(
@@ -83,6 +84,30 @@ export const TelcoLookup = Schema.Struct({
   inInventory: Schema.Boolean.annotate({ description: "Whether the caller's inventory holds the number" })
 }).annotate({ identifier: "TelcoLookup" })
 
+/** The numbers of a request of many. */
+export const TelcoLookupsRequest = Schema.Struct({
+  numbers: Schema.Array(Schema.String)
+    .check(Schema.isMinLength(1), Schema.isMaxLength(maximumLookups))
+    .annotate({
+      description: "1 to 1,000 numbers, written as for the look-up of one",
+      examples: [["2125560123", "+1 416 555 0199"]]
+    })
+}).annotate({ identifier: "TelcoLookupsRequest" })
+
+/** Why a number of a request of many has no result. */
+export const TelcoFault = Schema.Struct({
+  error: Schema.Literals(["invalid_request", "not_found"]).annotate({
+    description: "`invalid_request` for a text that is no number, `not_found` without a record of its code"
+  }),
+  message: Schema.String
+}).annotate({ identifier: "TelcoFault" })
+
+export const TelcoLookups = Schema.Struct({
+  data: Schema.Array(Schema.Union([TelcoLookup, TelcoFault])).annotate({
+    description: "One result for each number, in the order of the request"
+  })
+}).annotate({ identifier: "TelcoLookups" })
+
 export const TelcoCode = Schema.Struct({
   npa,
   nxx,
@@ -126,6 +151,18 @@ const lookup = HttpApiEndpoint.get("lookup", "/v1/telco/lookup/:tn", {
   })
 )
 
+const lookups = HttpApiEndpoint.post("lookups", "/v1/telco/lookups", {
+  payload: TelcoLookupsRequest,
+  success: TelcoLookups,
+  error: [InvalidRequest, Unavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Look up many numbers",
+    description:
+      "A number that has no result gets its error in its place. Answers once its one event `telco.lookups.completed` is stored; 503 while that cannot be done."
+  })
+)
+
 const search = HttpApiEndpoint.get("search", "/v1/telco/search", {
   query: {
     source: Schema.optional(
@@ -166,7 +203,7 @@ const search = HttpApiEndpoint.get("search", "/v1/telco/search", {
 
 /** All endpoints of telco. */
 export class TelcoApi extends HttpApiGroup.make("telco")
-  .add(lookup, search)
+  .add(lookup, lookups, search)
   .middleware(TelcoAccess)
   .annotateMerge(
     OpenApi.annotations({

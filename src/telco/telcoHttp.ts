@@ -54,6 +54,11 @@ export const layerTelco = HttpApiBuilder.group(
             ...failures
           })
         ),
+      lookups: ({ payload }) =>
+        Effect.flatMap(CurrentPrincipal, (principal) => telco.lookups(callerOf(principal), payload.numbers)).pipe(
+          Effect.map((data) => ({ data })),
+          Effect.catchTags(failures)
+        ),
       search: ({ query }) =>
         Effect.flatMap(CurrentPrincipal, (principal) =>
           telco.search(callerOf(principal), {

@@ -85,6 +85,7 @@ describe("openapi.json", () => {
       "/v1/talk/speech",
       "/v1/talk/voices",
       "/v1/telco/lookup/{tn}",
+      "/v1/telco/lookups",
       "/v1/telco/search",
       "/v1/webhooks",
       "/v1/webhooks",

@@ -89,6 +89,14 @@ it("a platform that starts on what commands made serves it, and a command meanwh
   const ingested = await ok(["ingest", ...(await seedFiles(await folder()))], environment)
   expect(ingested).toContain("read 800, added 800, changed 0, removed 0, malformed 0")
 
+  // Without a platform, from what the folder has.
+  const looked = await start(["lookup"], environment, { input: `${usNpa}5560123` }).finished
+  expect(looked.stdout.split("\n")).toEqual([
+    expect.stringMatching(/^number,tn,npa,nxx,/),
+    expect.stringContaining(`${usNpa}5560123,${usNpa}5560123,${usNpa},556,US,NY,NWYRCYZN01,ASSIGNED,9104,`),
+    ""
+  ])
+
   const platform = start(["serve"], environment)
   await until(() => platform.stderr().includes("Starting"))
   // Held while it starts, so that the command certainly comes before it is ready.

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { beforeAll, describe, expect, it } from "vitest"
 import { sluice } from "../support/commands.ts"
-import type { Platform } from "../support/platform.ts"
+import { type Platform, start } from "../support/platform.ts"
 import { useSharedPlatform } from "../support/sharedPlatform.ts"
 import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useFolders } from "./support.ts"
 
@@ -123,6 +123,33 @@ describe("sluice numbers", () => {
       headers: { authorization: `Bearer ${key}` }
     })
     expect(await response.json()).toMatchObject({ tn: numbers[4_321], inInventory: true })
+  })
+
+  it("[platform 4.5] lookup answers a line for each number of its input, in their order", async () => {
+    const line = (index: number) => `${tn(index)},${tn(index)},212,555,US,NY,`
+    const input = [
+      "tn,label",
+      "+1 (212) 555-0003,office",
+      "",
+      '"1-212-555-0001","Desk, second floor"',
+      "nothing,",
+      '"2125550099',
+      "9995550123",
+      ...Array.from({ length: 2_500 }, (_, index) => tn(index))
+    ]
+    const { code, stderr, stdout } = await start(["lookup"], environment, { input: input.join("\r\n") }).finished
+    expect(code, stderr).toBe(0)
+    const lines = stdout.trimEnd().split("\n")
+    expect(lines.slice(0, 6)).toEqual([
+      "number,tn,npa,nxx,country,state,rateCenter,status,ocn,companyName,commonName,carrierType,pooled,carrierBasis,timeZones,error",
+      expect.stringContaining(`+1 (212) 555-0003,${line(3).split(",").slice(1).join(",")}`),
+      expect.stringContaining("1-212-555-0001,2125550001,212,555,US,NY,"),
+      expect.stringMatching(/^nothing,{15}"?Expected 10 digits/),
+      // A line that cannot be split is one number, whose punctuation is ignored.
+      expect.stringContaining(`"""2125550099",${line(99).split(",").slice(1).join(",")}`),
+      expect.stringMatching(/^9995550123,{15}No record of the code 999-555/)
+    ])
+    expect(lines.slice(6).map((text) => text.split(",")[1])).toEqual(input.slice(7))
   })
 
   it("remove takes a number out, in any form, and says when it is not there", async () => {

@@ -38,6 +38,7 @@ const documented = {
   "send.account.promoted": ["trustStage", "previousTrustStage", "promotedAt"],
   "send.domain.promoted": ["sender", "tier", "previousTier", "emailsPerDay", "promotedAt"],
   "telco.lookup.completed": ["tn", "npa", "nxx", "hasCarrier", "hasInventory"],
+  "telco.lookups.completed": ["numbers", "found", "inInventory"],
   "telco.search.completed": ["source", "filters"],
   "talk.speech.completed": ["characters", "voice", "format", "duration", "bytes"],
   "subscription.created": [

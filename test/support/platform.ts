@@ -91,14 +91,22 @@ export const start = (
   {
     isLeashed = false,
     program = main,
+    input,
     ...options
-  }: { readonly cwd?: string; readonly program?: string | undefined; readonly isLeashed?: boolean } = {}
+  }: {
+    readonly cwd?: string
+    readonly program?: string | undefined
+    readonly isLeashed?: boolean
+    /** What it reads from its standard input. */
+    readonly input?: string
+  } = {}
 ): Started => {
   const child = spawn(process.execPath, [program, ...args], {
     env: { ...(program.endsWith(".ts") ? { NODE_COMPILE_CACHE: compileCache } : {}), ...environmentOf(environment) },
-    stdio: [isLeashed ? "pipe" : "ignore", "pipe", "pipe"],
+    stdio: [isLeashed || input !== undefined ? "pipe" : "ignore", "pipe", "pipe"],
     ...options
   })
+  if (input !== undefined) child.stdin!.end(input)
   let stdout = ""
   let stderr = ""
   const watchers = new Set<() => void>()

@@ -33,24 +33,32 @@ const emitted = <E>(asks: (engine: Engine["Service"]) => Effect.Effect<unknown, 
 }
 
 const Lookup = catalogue["telco.lookup.completed"].data
+const Lookups = catalogue["telco.lookups.completed"].data
 const Search = catalogue["telco.search.completed"].data
 
 describe("telco", () => {
   it.effect.prop(
     "given anything, when a lookup or search is completed, then its event with that payload and mode",
-    { lookup: Arbitrary.schema(Lookup), search: Arbitrary.schema(Search), livemode: Arbitrary.schema(Schema.Boolean) },
-    ({ livemode, lookup, search }) =>
+    {
+      lookup: Arbitrary.schema(Lookup),
+      lookups: Arbitrary.schema(Lookups),
+      search: Arbitrary.schema(Search),
+      livemode: Arbitrary.schema(Schema.Boolean)
+    },
+    ({ livemode, lookup, lookups, search }) =>
       Effect.gen(function* () {
         const events = yield* emitted(
           (engine) =>
-            Effect.andThen(
+            Effect.all([
               engine.ask(TelcoActor, { organization }, { _tag: "LookupCompleted", data: lookup, livemode }),
+              engine.ask(TelcoActor, { organization }, { _tag: "LookupsCompleted", data: lookups, livemode }),
               engine.ask(TelcoActor, { organization }, { _tag: "SearchCompleted", data: search, livemode })
-            ),
-          2
+            ]),
+          3
         )
         expect(events).toMatchObject([
           { type: "telco.lookup.completed", service: "telco", data: lookup, livemode },
+          { type: "telco.lookups.completed", service: "telco", data: lookups, livemode },
           { type: "telco.search.completed", service: "telco", data: search, livemode }
         ])
       }),

@@ -45,7 +45,7 @@ const count = (sums: Sums, kept: Map<string, number>, record: LogRecord): void =
   const { kind, now, organization } = record
   if (record._tag === "Event") {
     const { type } = record.event
-    if (type === "telco.lookup.completed" || type === "telco.search.completed")
+    if (["telco.lookup.completed", "telco.lookups.completed", "telco.search.completed"].includes(type))
       add(sums, organization, now, "telco", "apiCalls", 1)
     if (type === "talk.speech.completed") add(sums, organization, now, "talk", "apiCalls", 1)
     return

@@ -29,6 +29,7 @@ export interface UsageCount {
 /** The events that are calls, by their types. */
 const callEvents: Readonly<Record<string, CountedProduct>> = {
   "telco.lookup.completed": "telco",
+  "telco.lookups.completed": "telco",
   "telco.search.completed": "telco",
   "talk.speech.completed": "talk"
 }

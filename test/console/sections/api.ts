@@ -23,7 +23,12 @@ export const apiSection = (platform: () => ConsolePlatform): void => {
       const { data } = await at("/v1/events/types?pattern=telco.*&pattern=platform.test")
       const types = data as ReadonlyArray<{ readonly type: string; readonly matches: boolean }>
       const matching = types.filter(({ matches }) => matches).map(({ type }) => type)
-      expect(matching.sort()).toEqual(["platform.test", "telco.lookup.completed", "telco.search.completed"])
+      expect(matching.sort()).toEqual([
+        "platform.test",
+        "telco.lookup.completed",
+        "telco.lookups.completed",
+        "telco.search.completed"
+      ])
       expect(types.length).toBeGreaterThan(matching.length)
       expect(await statusOf("/v1/events/types?pattern=tel*co")).toBe(400)
     })

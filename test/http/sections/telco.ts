@@ -209,6 +209,40 @@ export const telcoSection = (platform: () => Reached): void => {
       expect(shown((body as { readonly data: ReadonlyArray<Shown> }).data)).toEqual([["telco.lookup.completed", false]])
     })
 
+    it("[platform 4.5] answers many numbers as it answers each, in their order, and a fault in its place", async () => {
+      const other = await makeTenant(platform(), "many")
+      const { nxx, npa } = assigned
+      const mine = `${npa}${nxx}4567`
+      await platform().admin("POST", `/admin/v1/organizations/${other.id}/numbers`, { numbers: [mine] })
+      const texts = [`(${npa}) ${nxx}-0123`, "12", mine, "9995550123", `+1${unassigned.npa}${unassigned.nxx}0000`, mine]
+      const ask = (numbers: ReadonlyArray<string>) =>
+        other.get("/v1/telco/lookups", {
+          method: "POST",
+          headers: { authorization: `Bearer ${other.key}`, "content-type": "application/json" },
+          body: JSON.stringify({ numbers })
+        })
+      const { body, status } = await ask(texts)
+      expect(status).toBe(200)
+      const { data } = body as { readonly data: ReadonlyArray<object> }
+      const [event] = await other.events(1)
+      expect(event).toMatchObject({
+        type: "telco.lookups.completed",
+        data: { numbers: 6, found: 4, inInventory: 2 }
+      })
+      for (const [at, text] of texts.entries()) {
+        const one = (await other.get(`/v1/telco/lookup/${encodeURIComponent(text)}`)).body as { localTimes?: unknown }
+        const expected = "localTimes" in one ? { ...one, localTimes: expect.any(Array) } : one
+        if (text === "12") expect(data[at]).toStrictEqual(coded("invalid_request"))
+        else expect(data[at], text).toStrictEqual(expected)
+      }
+      expect(data[2]).toMatchObject({ tn: mine, inInventory: true })
+
+      expect((await ask([])).status).toBe(400)
+      expect((await ask(Array.from({ length: 1_001 }, () => mine))).status).toBe(400)
+      const most = await ask(Array.from({ length: 1_000 }, () => mine))
+      expect((most.body as { readonly data: ReadonlyArray<unknown> }).data).toHaveLength(1_000)
+    })
+
     it("[platform 5.2] search emits telco.search.completed with source and filters, unused ones null", async () => {
       const other = await makeTenant(platform(), "searching")
       const queries = [
