@@ -24,6 +24,7 @@ import {
 } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
+import { DirectoryChanges } from "../directory/DirectoryChanges.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { Engine } from "../engine/Engine.ts"
 import { EventLog } from "../events/EventLog.ts"
@@ -67,6 +68,7 @@ import { Domains } from "../send/senders/domains/Domains.ts"
 import { sealedDomainKeys, sealedNextKeys } from "../send/senders/domains/domainKeys.ts"
 import { layerSpeechEngine, type TalkOptions } from "../talk/engines.ts"
 import { Talk } from "../talk/Talk.ts"
+import { layerDirectoryNotices } from "../telco/DirectoryNotices.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { Telco } from "../telco/Telco.ts"
 import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
@@ -319,7 +321,8 @@ export const layerServices = (options: ServiceOptions) =>
     Layer.merge(ConsoleSessions.layer.pipe(Layer.provideMerge(Authentication.layer)), Health.layer).pipe(
       Layer.provide(DatabaseWatch.layer({ graceMillis: options.keyGraceMillis }))
     ),
-    Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
+    Telco.layer.pipe(Layer.provideMerge(Layer.merge(Directory.layer, DirectoryChanges.layer))),
+    layerDirectoryNotices,
     Talk.layer.pipe(Layer.provide(layerSpeechEngine(options.talk ?? { upstream: undefined }))),
     EventOrigins.layer.pipe(Layer.provideMerge(EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)))),
     layerWebhookServices(options),

@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { createBillingTables } from "../billing/tables.ts"
 import { createUsageTable } from "../billing/usage/projection.ts"
+import { createDirectoryChanges } from "../directory/changes.ts"
 import { createDirectoryImage } from "../directory/indexImage.ts"
 import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
@@ -29,6 +30,7 @@ import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
+import { createDirectoryNotices } from "../telco/DirectoryNotices.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, fillPagesOfDeliveries, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
 import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
@@ -66,5 +68,9 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 30, name: "image of the number directory", run: createDirectoryImage },
   { number: 31, name: "full pages of deliveries", run: fillPagesOfDeliveries },
   { number: 32, name: "details of the number directory", run: addDirectoryDetails },
-  { number: 33, name: "thousands blocks", run: addDirectoryBlocks }
+  {
+    number: 33,
+    name: "thousands blocks, and changes of the number directory",
+    run: Effect.all([addDirectoryBlocks, createDirectoryChanges, createDirectoryNotices])
+  }
 ]

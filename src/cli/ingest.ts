@@ -71,7 +71,29 @@ const areaCodes = (codes: ReadonlyArray<string>): string => {
   return `area code${codes.length === 1 ? "" : "s"} ${shown}${others > 0 ? ` and ${number(others)} more` : ""}`
 }
 
-const summaryText = (summary: IngestionSummary): string => {
+type Change = IngestionSummary["changes"][number]
+
+const shownValue = (value: unknown): string => (value === null || value === undefined ? "-" : JSON.stringify(value))
+
+/** The fields of a record that differ; all that are not null of a record that comes or goes. */
+const changeText = ({ after, before, change, key }: Change): string => {
+  const names = Object.keys(after ?? before ?? {})
+  const fields = names.flatMap((name) => {
+    const [was, is] = [shownValue(before?.[name]), shownValue(after?.[name])]
+    if (change === "changed") return was === is ? [] : [`${name} ${was} -> ${is}`]
+    const one = change === "added" ? is : was
+    return one === "-" ? [] : [`${name} ${one}`]
+  })
+  return `  ${{ added: "+", changed: "~", removed: "-" }[change]} ${key}  ${fields.join(", ")}`
+}
+
+const diffText = ({ added, changed, changes, removed }: IngestionSummary): ReadonlyArray<string> => {
+  const others = added + changed + removed - changes.length
+  if (changes.length === 0) return others === 0 ? [] : ["  all of it is new: the first file of its kind"]
+  return [...changes.map(changeText), ...(others > 0 ? [`  and ${number(others)} more changes`] : [])]
+}
+
+const summaryText = (summary: IngestionSummary, diff: boolean): string => {
   const { malformed } = summary
   const lines = [
     `${summary.source}`,
@@ -84,6 +106,7 @@ const summaryText = (summary: IngestionSummary): string => {
     ...(summary.kept === 0 ? [] : [`  kept ${number(summary.kept)} that malformed lines may be about`]),
     ...(summary.retired.length === 0 ? [] : [`  retired ${areaCodes(summary.retired)}`]),
     ...(summary.leftOut.length === 0 ? [] : [`  not in the file, and kept: ${areaCodes(summary.leftOut)}`]),
+    ...(diff ? diffText(summary) : []),
     ...(summary.dryRun ? ["  dry run: nothing was stored"] : []),
     ...(summary.refusal === null ? [] : [`  would not be taken: ${summary.refusal}`])
   ]
@@ -159,6 +182,10 @@ export const ingest = Command.make(
       Flag.withDescription("Remove this area code, which the files leave out; may be given several times"),
       Flag.atLeast(0)
     ),
+    diff: Flag.Boolean("diff").pipe(
+      Flag.withDescription("Show the first 100 records that a file adds (+), changes (~) and removes (-)"),
+      Flag.withDefault(false)
+    ),
     list: Flag.Boolean("list").pipe(
       Flag.withDescription("List what was ingested when, with the publication date"),
       Flag.withDefault(false)
@@ -198,7 +225,7 @@ export const ingest = Command.make(
             flags.json
               ? printJson(event)
               : event._tag === "Ingested"
-                ? Console.log(summaryText(event))
+                ? Console.log(summaryText(event, flags.diff))
                 : Console.error(
                     // A failure's sentence begins with its source.
                     event._tag === "Failed"

@@ -26,12 +26,15 @@ export interface Scope {
 /** The temporary table that a file of the dataset is staged in. */
 export const stagingTable = (dataset: Dataset): string => `staged_${dataset.table}`
 
-const namesOf = (dataset: Dataset) => dataset.columns.map(([name]) => name)
-const keysOf = (dataset: Dataset) => namesOf(dataset).slice(0, dataset.keyLength)
+/** The columns. */
+export const namesOf = (dataset: Dataset) => dataset.columns.map(([name]) => name)
+/** The columns of the key. */
+export const keysOf = (dataset: Dataset) => namesOf(dataset).slice(0, dataset.keyLength)
 const valuesOf = (dataset: Dataset) => namesOf(dataset).slice(dataset.keyLength)
 const of = (alias: string, names: ReadonlyArray<string>) => names.map((name) => `${alias}.${name}`).join(", ")
 
-const makeFragments = (sql: SqlClient.SqlClient, dataset: Dataset, scope: Scope) => {
+/** What the statements on a staged file are made of: `c` is a stored record, `s` a staged one. */
+export const makeFragments = (sql: SqlClient.SqlClient, dataset: Dataset, scope: Scope) => {
   const stored = sql`${sql(dataset.table)} c`
   const staged = sql`${sql(stagingTable(dataset))} s`
   const sameKey = sql.literal(

@@ -4,11 +4,17 @@
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { asciiUpperCase, limitParameter, offsetParameter } from "../http/parameters.ts"
+import {
+  asciiUpperCase,
+  integerParameter,
+  limitParameter,
+  maximumPageSize,
+  offsetParameter
+} from "../http/parameters.ts"
 import { InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import { DirectoryAccess } from "../platform/access.ts"
 import { carrierTypes, countries } from "./model.ts"
-import { AreaCode, CarrierDetail, CarrierPage, Health, Statistics } from "./schema.ts"
+import { AreaCode, CarrierDetail, CarrierPage, DirectoryChangePage, Health, Statistics } from "./schema.ts"
 
 /** One of the given values, in any case. */
 const anyCase = <const Values extends ReadonlyArray<string>>(description: string, values: Values) => {
@@ -138,6 +144,25 @@ const getAreaCodeByQuery = HttpApiEndpoint.get("getAreaCodeByQuery", "/v1/npa", 
   .middleware(DirectoryAccess)
   .annotateMerge(OpenApi.annotations({ summary: "Get an area code, NPA in the query" }))
 
+const listChanges = HttpApiEndpoint.get("listChanges", "/v1/directory/changes", {
+  query: {
+    since: Schema.optional(integerParameter(0, 253_402_300_799_999)).annotate({
+      description: "Changes of ingestions from this time on, milliseconds since the Unix epoch"
+    }),
+    limit: Schema.optional(integerParameter(1, maximumPageSize)),
+    cursor: Schema.optional(Schema.String).annotate({ description: "`nextCursor` of the page before" })
+  },
+  success: DirectoryChangePage,
+  error: [InvalidRequest, Unavailable]
+})
+  .middleware(DirectoryAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List changes",
+      description: "What ingestions added, changed and removed in the last 400 days, oldest ingestion first, by key."
+    })
+  )
+
 const health = (name: "health" | "healthUnversioned", path: "/v1/health" | "/health") =>
   HttpApiEndpoint.get(name, path, { success: Health }).annotateMerge(
     OpenApi.annotations({
@@ -160,6 +185,7 @@ export class DirectoryApi extends HttpApiGroup.make("directory")
     getAreaCode,
     getExchange,
     getAreaCodeByQuery,
+    listChanges,
     health("health", "/v1/health"),
     health("healthUnversioned", "/health"),
     stats("stats", "/v1/stats"),

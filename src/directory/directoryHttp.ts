@@ -1,6 +1,6 @@
 /**
  * Handles requests to the number directory. Reads answer with bytes that the current index caches, so a hot answer is
- * neither built nor encoded again. Needs `Directory` and `Health`.
+ * neither built nor encoded again. Needs `Directory`, `DirectoryChanges` and `Health`.
  */
 import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"
@@ -8,12 +8,16 @@ import { HttpApiBuilder } from "effect/http-api"
 import { version } from "../common/version.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { makeTag, type Tag } from "../http/cacheHeaders.ts"
+import { databaseFailed } from "../http/databaseFailure.ts"
 import { synchronous, type TaggedAnswer } from "../http/fast/marks.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
+import { retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { builtWith } from "../http/smallContext.ts"
-import { NotFound, Unavailable } from "../http/wireErrors.ts"
+import { InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import { DirectoryAccess } from "../platform/access.ts"
 import { Health } from "../platform/Health.ts"
 import { Directory, type DirectorySnapshot } from "./Directory.ts"
+import { DirectoryChanges } from "./DirectoryChanges.ts"
 import { DirectoryApi } from "./directoryApi.ts"
 import type { EncodedAnswers } from "./EncodedAnswers.ts"
 import { healthReport } from "./health.ts"
@@ -38,6 +42,16 @@ const tagOf = ({ state }: DirectorySnapshot): Tag => {
 
 const unavailable = new Unavailable({ error: "unavailable", message: "The number directory is not loaded yet" })
 
+const notRead = new Unavailable({
+  error: "unavailable",
+  message: "The changes cannot be read right now; the request is safe to repeat"
+})
+
+const foreignCursor = new InvalidRequest({
+  error: "invalid_request",
+  message: "Invalid parameter 'cursor'. Expected one that this list's answer gave."
+})
+
 const found = (result: Result.Result<Buffer, EntryNotFound>) =>
   Result.mapError(result, ({ message }) => new NotFound({ error: "not_found", message }))
 
@@ -46,6 +60,7 @@ export const layerDirectory = HttpApiBuilder.group(
   "directory",
   Effect.fn(function* (handlers) {
     const directory = yield* Directory
+    const changes = yield* DirectoryChanges
     const platform = yield* Health
     yield* platform.register({
       name: "directory",
@@ -77,10 +92,20 @@ export const layerDirectory = HttpApiBuilder.group(
         read((answers) => found(answers.areaCode(params.npa, { ...query, nxx: params.nxx })))
       ),
       getAreaCodeByQuery: synchronous(({ query }) => read((answers) => found(answers.areaCode(query.npa, query)))),
+      listChanges: ({ query }) =>
+        changes
+          .list({ sinceMillis: query.since, limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
+          .pipe(
+            Effect.catchTags({
+              InvalidCursor: () => Effect.fail(foreignCursor),
+              SqlError: (error) =>
+                databaseFailed(error, Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(notRead)))
+            })
+          ),
       health: () => health,
       healthUnversioned: () => health,
       stats: () => stats,
       statsUnversioned: () => stats
     })
   })
-).pipe(builtWith(Directory, Health, DirectoryAccess))
+).pipe(builtWith(Directory, DirectoryChanges, Health, DirectoryAccess))

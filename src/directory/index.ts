@@ -5,6 +5,7 @@
  */
 import "../common/checkedNodePeers.ts"
 
+export { createDirectoryChanges } from "./changes.ts"
 export {
   type CarrierBasis,
   type CodeCarrier,
@@ -45,6 +46,7 @@ export {
 export type { PackedFile, Progress, SkippedEntry } from "./files/unpack.ts"
 export { InvalidRecord } from "./IndexBuilder.ts"
 export { type IngestionOrder, Ingestions, type RunOptions, type WorkerOptions } from "./Ingestions.ts"
+export { directoryChannel } from "./ingest.ts"
 export {
   ConflictingCodes,
   IngestionEvent,
@@ -53,7 +55,8 @@ export {
   IngestionRecord,
   IngestionSkipped,
   IngestionStopped,
-  IngestionSummary
+  IngestionSummary,
+  ShownChange
 } from "./ingestionSchema.ts"
 export type { DirectoryState } from "./load.ts"
 export { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "./migrations.ts"

@@ -3,6 +3,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { withStatementTimeout } from "../postgres/deadlines.ts"
 import { storableText } from "../postgres/errorText.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
+import { firstChanges, keepChanges, stageChanges } from "./changes.ts"
 import { batchQuery, datasetAsStored, datasets } from "./datasets.ts"
 import { apply, compare, conflicts, type Difference, removals, type Scope, stagingTable } from "./difference.ts"
 import { type Admission, judgeAge, judgeRemovals, judgeRetired } from "./fileAdmission.ts"
@@ -29,7 +30,7 @@ export interface IngestOptions extends Admission {
   readonly onProgress: (progress: IngestionProgress) => Effect.Effect<void>
 }
 
-/** Channel on which nodes hear that something was ingested. */
+/** Channel on which nodes hear that something was ingested. See {@link Ingestions}. */
 export const directoryChannel = "sluice_directory"
 
 /** Least time between two reports of progress within a phase. */
@@ -61,7 +62,7 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
   const sql = yield* SqlClient.SqlClient
   const startedAt = yield* Clock.currentTimeMillis
   const report = yield* makeReporter(file, options)
-  const { difference, scope, seen, refusal, summary } = yield* Effect.gen(function* () {
+  const { changes, difference, scope, seen, refusal, summary } = yield* Effect.gen(function* () {
     yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
     yield* sql`set local lock_timeout = ${sql.literal(`${lockTimeoutMillis}`)}`
     yield* sql`set local jit = off`
@@ -84,12 +85,17 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
       (yield* judgeAge(candidate, options)) ??
       judgeRetired(candidate, named ?? [], options) ??
       judgeRemovals(candidate, first, options)
-    const found = { summary, scope, seen: first, refusal: refusal?.message ?? null }
+    // The first file of a kind changes nothing: all of it is new.
+    const isFirst = first.stored === 0
+    if (!isFirst) yield* stageChanges(dataset, scope)
+    const changes = isFirst ? [] : yield* firstChanges
+    const found = { changes, summary, scope, seen: first, refusal: refusal?.message ?? null }
     if (options.dryRun) return { ...found, difference: yield* compare(dataset, scope) }
     if (refusal !== null) return yield* refusal
     yield* report("storing", summary.records)
     const difference = yield* apply(dataset, scope)
-    yield* remember(summary, difference, startedAt)
+    const ingestion = yield* remember(summary, difference, startedAt)
+    if (!isFirst) yield* keepChanges(ingestion, yield* Clock.currentTimeMillis)
     return { ...found, difference }
   }).pipe(
     (statements) => sql.withTransaction(withStatementTimeout(sql, statementTimeoutMillis, statements)),
@@ -102,6 +108,7 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
     sha256: summary.sha256,
     read: summary.records,
     ...difference,
+    changes,
     malformed: summary.malformed,
     kept: seen.kept,
     leftOut: seen.leftOut.filter((npa) => scope.areaCodes !== null && !scope.retired.includes(npa)),
@@ -181,12 +188,12 @@ const refuseConflicts = Effect.fnUntraced(function* (file: DirectoryFile) {
 /** A line of a file may hold what PostgreSQL cannot. */
 const storableTexts = (_: string, value: unknown): unknown => (typeof value === "string" ? storableText(value) : value)
 
-/** Writes history, raises the generation when records have changed, and tells every node once this is committed. */
+/** Writes history and answers its id, raises the generation when records have changed, and tells every node once this is committed. */
 const remember = Effect.fnUntraced(function* (summary: FileSummary, difference: Difference, startedAt: number) {
   const sql = yield* SqlClient.SqlClient
   const { added, changed, removed } = difference
   const finishedAt = yield* Clock.currentTimeMillis
-  yield* sql`
+  const [stored] = yield* sql<{ readonly id: number }>`
     insert into directory_ingestions (
       kind, source, publication_date, sha256, started_at, finished_at,
       read, added, changed, removed, malformed, malformed_lines
@@ -194,9 +201,10 @@ const remember = Effect.fnUntraced(function* (summary: FileSummary, difference: 
       ${summary.kind}, ${summary.source}, ${summary.publicationDate}, ${summary.sha256}, ${new Date(startedAt)},
       ${new Date(finishedAt)}, ${summary.records}, ${added}, ${changed}, ${removed}, ${summary.malformed.total},
       ${JSON.stringify(summary.malformed.listed, storableTexts)}::jsonb
-    )`
+    ) returning id`
   if (added + changed + removed > 0) yield* sql`update directory_generation set generation = generation + 1`
   yield* sql`select pg_notify(${directoryChannel}, ${summary.kind})`
+  return Number(stored!.id)
 })
 
 const stopReasonOf = (error: SqlError.SqlError): readonly [StopReason, string] => {

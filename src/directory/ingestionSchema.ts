@@ -34,6 +34,15 @@ export const IngestionProgress = Schema.TaggedStruct("Progress", {
 }).annotate({ identifier: "IngestionProgress" })
 export type IngestionProgress = typeof IngestionProgress.Type
 
+/** A record that an ingestion adds, changes or removes, before and after. See {@link Ingestions}. */
+export const ShownChange = Schema.Struct({
+  key: Schema.String.annotate({ description: "Key of the record: `212-556`, `212-556-0`, an OCN, an area code" }),
+  change: Schema.Literals(["added", "changed", "removed"]),
+  before: Schema.NullOr(Schema.JsonObject),
+  after: Schema.NullOr(Schema.JsonObject)
+}).annotate({ identifier: "ShownChange" })
+export type ShownChange = typeof ShownChange.Type
+
 /**
  * A file that was taken. Added, changed and removed count records; all 0 when the file holds what is stored. See
  * {@link Ingestions}.
@@ -50,6 +59,9 @@ export const IngestionSummary = Schema.TaggedStruct("Ingested", {
   added: Count,
   changed: Count,
   removed: Count,
+  changes: Schema.Array(ShownChange).annotate({
+    description: "The first changes by key, at most 100; empty for the first file of its kind"
+  }),
   malformed: MalformedLines,
   kept: Count.annotate({
     description: "Records that the file does not have and that stay, because malformed lines may be about them"

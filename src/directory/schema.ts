@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
+import { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model.ts"
 
 /**
  * Defines the answers of the number directory, field by field (docs/directory.md, 3), as schemas that the HTTP group,
@@ -158,6 +158,26 @@ const Timestamp = Schema.NullOr(Schema.String).annotate({
   description: "ISO 8601 time in UTC, null before the first ingestion",
   examples: ["2026-07-06T12:00:00.000Z"]
 })
+
+const Record = Schema.NullOr(Schema.JsonObject)
+
+/** A record that an ingestion added, changed or removed (docs/directory.md, 3.8). See {@link Directory}. */
+export const DirectoryChange = Schema.Struct({
+  source: Schema.Literals(datasetKinds).annotate({ description: "Kind of the file", examples: ["NANPA"] }),
+  publication: nullable("Date the file names as its own, YYYY-MM-DD", "2026-07-06"),
+  ingested_at: described("Time of the ingestion, ISO 8601 in UTC", "2026-07-06T12:00:00.000Z"),
+  key: described("Key of the record: NPA-NXX, NPA-NXX-X, an OCN or an area code", "212-556"),
+  change: Schema.Literals(["added", "changed", "removed"]).annotate({ examples: ["changed"] }),
+  before: Record.annotate({ description: "The record's other fields before, null for an added one" }),
+  after: Record.annotate({ description: "The record's other fields after, null for a removed one" })
+}).annotate({ identifier: "DirectoryChange" })
+export type DirectoryChange = typeof DirectoryChange.Type
+
+/** Answer of `GET /v1/directory/changes`, oldest ingestion first, then by key (docs/directory.md, 3.8). */
+export const DirectoryChangePage = Schema.Struct({
+  data: Schema.Array(DirectoryChange),
+  pagination: Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
+}).annotate({ identifier: "DirectoryChangePage" })
 
 /** Answer of `/v1/stats` and `/stats` (docs/directory.md, 3.5). See {@link Directory}. */
 export const Statistics = Schema.Struct({

@@ -255,6 +255,20 @@ export const catalogue = {
     }),
     example: { source: "npanxx", filters: { state: "NY", npa: "212", rateCenter: null, ocn: null } }
   }),
+  "telco.directory.updated": entry({
+    service: "telco",
+    description: "An operator has read a published file that changes the number directory; one event for each file",
+    data: Schema.Struct({
+      source: described("Kind of the file, such as NANPA or CNAC"),
+      publication: Schema.NullOr(Schema.String).annotate({
+        description: "Date the file names as its own, YYYY-MM-DD; null where it has none"
+      }),
+      added: count("Records that it added"),
+      changed: count("Records that it changed"),
+      removed: count("Records that it removed")
+    }),
+    example: { source: "NANPA", publication: "2026-07-06", added: 12, changed: 204, removed: 1 }
+  }),
   "talk.speech.completed": entry({
     service: "talk",
     description: "A POST /v1/talk/speech whose audio was made",

@@ -17,6 +17,7 @@ const shapeByPrefix: ReadonlyArray<readonly [prefix: string, shape: ErrorShape]>
   ["/v1/carriers", "coded"],
   ["/v1/carrier", "coded"],
   ["/v1/npa", "coded"],
+  ["/v1/directory", "coded"],
   ["/v1/health", "coded"],
   ["/v1/stats", "coded"],
   ["/health", "coded"],

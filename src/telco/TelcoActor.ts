@@ -1,5 +1,5 @@
 /**
- * Decides that something was looked up or searched, for one organization: its decisions carry an event and no fact, and
+ * Decides that something was looked up or searched, or that the directory has changed, for one organization: its decisions carry an event and no fact, and
  * it has no state. The service has found the answer before, in the directory and the inventory, which are reference
  * data. Pure.
  */
@@ -14,6 +14,10 @@ const Command = Schema.Union([
   }),
   Schema.TaggedStruct("LookupsCompleted", {
     data: catalogue["telco.lookups.completed"].data,
+    livemode: Schema.Boolean
+  }),
+  Schema.TaggedStruct("DirectoryUpdated", {
+    data: catalogue["telco.directory.updated"].data,
     livemode: Schema.Boolean
   }),
   Schema.TaggedStruct("SearchCompleted", {
@@ -37,6 +41,11 @@ export const TelcoActor = Actor.makeStateless({
       case "LookupsCompleted":
         return Actor.decided({
           events: [publicEvent("telco.lookups.completed", command.data, command.livemode)],
+          reply: null
+        })
+      case "DirectoryUpdated":
+        return Actor.decided({
+          events: [publicEvent("telco.directory.updated", command.data, command.livemode)],
           reply: null
         })
       case "SearchCompleted":

@@ -39,6 +39,7 @@ describe("openapi.json", () => {
       "/v1/carriers",
       "/v1/console/session",
       "/v1/console/session",
+      "/v1/directory/changes",
       "/v1/events",
       "/v1/events/rates",
       "/v1/events/stream",

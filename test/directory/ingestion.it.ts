@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, Result, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { findCode, findNumber } from "../../src/directory/codes.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
+import type { ShownChange } from "../../src/directory/ingestionSchema.ts"
 import { loadIndex } from "../../src/directory/load.ts"
 import { areaCodeByNpa } from "../../src/directory/rules.ts"
 import { changedManhattan, manhattan, toronto } from "./ingestionLines.ts"
@@ -275,6 +276,59 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       yield* sql`update directory_generation set generation = generation - 4`
       assert.strictEqual(yield* storedDigest, before)
     })
+  )
+
+  it.effect(
+    "[directory 6.6] tells and keeps what a file changes, before and after, but not of the first of its kind",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const folder = yield* temporaryFolder
+        yield* ingest([writeLines(folder, manhattan)])
+        yield* sql`delete from directory_changes`
+        const kept = sql`select key, change, before, after from directory_changes order by ingestion, key`
+        const company = (company_name: string, status = "ASSIGNED") => ({ company_name, status })
+        const expected = [
+          ["212-200", "removed", company("ONVOY, LLC - NY"), null],
+          ["212-201", "changed", company("PAETEC ITEL, LLC"), company("PAETEC NEW YORK")],
+          ["212-226", "changed", company("VERIZON NEW YORK, INC."), company("VERIZON NEW YORK, INC.", "RESERVED")]
+        ]
+        const file = writeLines(folder, changedManhattan)
+        const shown = (changes: ReadonlyArray<ShownChange>) =>
+          changes.map(({ after, before, change, key }) => [
+            key,
+            change,
+            before && company(String(before.company_name), String(before.status)),
+            after && company(String(after.company_name), String(after.status))
+          ])
+        const [tried] = summariesOf(yield* ingest([file], { dryRun: true }))
+        const summary = tried!.changes
+        assert.deepInclude(shown(summary).slice(1), expected[1])
+        assert.deepStrictEqual(shown(summary).slice(1), expected.slice(1))
+        assert.strictEqual(summary[0]?.change, "removed")
+        assert.deepStrictEqual(yield* kept, [])
+        const [taken] = summariesOf(yield* ingest([file]))
+        assert.deepStrictEqual(taken!.changes, summary)
+        assert.deepStrictEqual(yield* kept, summary)
+        assert.deepStrictEqual(Object.keys(summary[1]!.before!).sort(), [
+          "company_name",
+          "country",
+          "ocn",
+          "pooled",
+          "rate_center",
+          "state",
+          "status"
+        ])
+        yield* ingest([file])
+        assert.lengthOf(yield* kept, 3)
+        // The next ingestion drops what is too old.
+        yield* sql`update directory_ingestions set finished_at = now() - interval '401 days'`
+        yield* ingest([writeLines(folder, manhattan)])
+        assert.deepStrictEqual(
+          (yield* kept).map(({ change }) => change),
+          ["added", "changed", "changed"]
+        )
+      })
   )
 
   it.effect("a report on thousands blocks replaces the blocks of the area codes that it names", () =>

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { Effect, Layer, Schedule, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { createDirectoryChanges } from "../../src/directory/changes.ts"
 import { bundledSources } from "../../src/directory/files/bundledSources.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import type { IngestionEvent, IngestionFailure, IngestionSummary } from "../../src/directory/ingestionSchema.ts"
@@ -16,7 +17,7 @@ import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "
 import type { DatasetKind } from "../../src/directory/model.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 
-const databaseWith = (migration: typeof createDirectoryTables) =>
+const databaseWith = <E>(migration: Effect.Effect<unknown, E, SqlClient.SqlClient>) =>
   Ingestions.layerInThread.pipe(
     Layer.provideMerge(
       Layer.effectDiscard(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(migration)))
@@ -26,7 +27,7 @@ const databaseWith = (migration: typeof createDirectoryTables) =>
 
 /** A database with the directory's tables, and what ingests into it in the test's own thread. */
 export const directoryDatabase = databaseWith(
-  Effect.andThen(Effect.andThen(createDirectoryTables, addDirectoryDetails), addDirectoryBlocks)
+  Effect.all([createDirectoryTables, addDirectoryDetails, addDirectoryBlocks, createDirectoryChanges])
 )
 
 /** The same as the first version made it. */

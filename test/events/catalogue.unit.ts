@@ -40,6 +40,7 @@ const documented = {
   "telco.lookup.completed": ["tn", "npa", "nxx", "hasCarrier", "hasInventory"],
   "telco.lookups.completed": ["numbers", "found", "inInventory"],
   "telco.search.completed": ["source", "filters"],
+  "telco.directory.updated": ["source", "publication", "added", "changed", "removed"],
   "talk.speech.completed": ["characters", "voice", "format", "duration", "bytes"],
   "subscription.created": [
     "id",

@@ -34,31 +34,35 @@ const emitted = <E>(asks: (engine: Engine["Service"]) => Effect.Effect<unknown, 
 
 const Lookup = catalogue["telco.lookup.completed"].data
 const Lookups = catalogue["telco.lookups.completed"].data
+const Updated = catalogue["telco.directory.updated"].data
 const Search = catalogue["telco.search.completed"].data
 
 describe("telco", () => {
   it.effect.prop(
-    "given anything, when a lookup or search is completed, then its event with that payload and mode",
+    "given anything, when something is looked up or searched or updated, then its event with that payload and mode",
     {
       lookup: Arbitrary.schema(Lookup),
       lookups: Arbitrary.schema(Lookups),
+      updated: Arbitrary.schema(Updated),
       search: Arbitrary.schema(Search),
       livemode: Arbitrary.schema(Schema.Boolean)
     },
-    ({ livemode, lookup, lookups, search }) =>
+    ({ livemode, lookup, lookups, search, updated }) =>
       Effect.gen(function* () {
         const events = yield* emitted(
           (engine) =>
             Effect.all([
               engine.ask(TelcoActor, { organization }, { _tag: "LookupCompleted", data: lookup, livemode }),
               engine.ask(TelcoActor, { organization }, { _tag: "LookupsCompleted", data: lookups, livemode }),
+              engine.ask(TelcoActor, { organization }, { _tag: "DirectoryUpdated", data: updated, livemode }),
               engine.ask(TelcoActor, { organization }, { _tag: "SearchCompleted", data: search, livemode })
             ]),
-          3
+          4
         )
         expect(events).toMatchObject([
           { type: "telco.lookup.completed", service: "telco", data: lookup, livemode },
           { type: "telco.lookups.completed", service: "telco", data: lookups, livemode },
+          { type: "telco.directory.updated", service: "telco", data: updated, livemode },
           { type: "telco.search.completed", service: "telco", data: search, livemode }
         ])
       }),

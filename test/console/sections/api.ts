@@ -25,6 +25,7 @@ export const apiSection = (platform: () => ConsolePlatform): void => {
       const matching = types.filter(({ matches }) => matches).map(({ type }) => type)
       expect(matching.sort()).toEqual([
         "platform.test",
+        "telco.directory.updated",
         "telco.lookup.completed",
         "telco.lookups.completed",
         "telco.search.completed"

@@ -3,7 +3,7 @@ import { expect } from "vitest"
 import type { Endpoint } from "./endpoints.ts"
 import type { Answer } from "./world.ts"
 
-const coded = ["carriers", "carrier", "npa", "health", "stats", "telco", "webhooks"]
+const coded = ["carriers", "carrier", "npa", "directory", "health", "stats", "telco", "webhooks"]
 
 /** A refusal in the shape of the product that a path belongs to. `message` may be a matcher. */
 export const errorBody = (path: string, code: unknown, message: unknown): object => {

@@ -1,6 +1,6 @@
 /** Lists in pages (docs/platform.md, 3.3 and 3.4): each item once, and no place in a list but those that it gave. */
 import { describe, expect, it } from "vitest"
-import { until } from "../../cli/support.ts"
+import { query, until } from "../../cli/support.ts"
 import { putDelivery } from "../../webhooks/delivery/rows.ts"
 import { type Endpoint, endpoints, namesOf } from "./endpoints.ts"
 import { expectInvalid } from "./expected.ts"
@@ -51,6 +51,17 @@ const operators =
 /** Puts at least five items into the list of each endpoint that gives cursors. */
 const fills: Readonly<Record<string, Fill>> = {
   "GET /v1/events": ({ make }) => each((number) => make("GET", `/v1/telco/lookup/212555010${number}`)),
+  "GET /v1/directory/changes": (_, { databaseUrl }) =>
+    query(
+      databaseUrl,
+      `with ingestion as (
+         insert into directory_ingestions (kind, source, sha256, started_at, finished_at, read, added, changed, removed,
+           malformed, malformed_lines)
+         values ('CARRIER_TYPES', 'list.csv', 'x', now(), now(), 5, 5, 0, 0, 0, '[]') returning id
+       )
+       insert into directory_changes (ingestion, key, change, after)
+       select id, 'ZZZ' || number, 'added', '{}' from ingestion, generate_series(1, 5) as number`
+    ),
   "GET /v1/webhooks/{id}/deliveries": async ({ has, organization }, { databaseUrl }) => {
     const endpointId = await has.endpoint()
     await each(() => putDelivery(databaseUrl, { endpointId, organization }))

@@ -16,7 +16,7 @@ const byMethod =
   })
 
 const table: ReadonlyArray<readonly [path: RegExp, rights: Rights | ((endpoint: Endpoint) => Rights)]> = [
-  [/^\/v1\/(carriers?|npa)\b/, { service: "directory" }],
+  [/^\/v1\/(carriers?|npa|directory)\b/, { service: "directory" }],
   [/^\/v1\/telco\//, { service: "telco" }],
   [/^\/v1\/talk\/speech$/, { service: "talk", scope: "talk:speech" }],
   [/^\/v1\/talk\/voices$/, { service: "talk", scope: "talk:voices" }],

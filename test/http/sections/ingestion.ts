@@ -112,6 +112,50 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect((await platform().get("/v1/npa/850?blocks=yes")).status).toBe(400)
     })
 
+    it("[directory 3.8] [platform 4.6] what a file changes is listed, and told to organizations that were there", async () => {
+      const [mine, strange] = [await makeTenant(platform(), "told"), await makeTenant(platform(), "not told")]
+      const { body: keys } = await platform().admin("GET", `/admin/v1/organizations/${strange.id}/keys`)
+      for (const { id } of (keys as { data: ReadonlyArray<{ id: string }> }).data)
+        await platform().admin("DELETE", `/admin/v1/keys/${id}`)
+      const { key } = await strange.newKey({ services: ["send"], scopes: ["platform:events:read"] })
+      const since = Date.now()
+      // With the blocks of the test before.
+      const others = '850,200,4,AS,"BLOCK HOLDER, LLC",ZZ9Z\n850,200,5,AV,,\n850,200,6,RT,,'
+      const lines = (status: string) =>
+        `NPA,NXX,X,Status,Assigned To,OCN\n${others}\n850,200,7,${status},"NOTED, LLC",ZZ9Z`
+      await ingest(platform(), await file("blocks1.csv", lines("AS")))
+      expect(await ingest(platform(), await file("blocks2.csv", lines("RV")))).toMatchObject({ changed: 1, removed: 0 })
+      const late = await makeTenant(platform(), "late")
+
+      const [second, first] = await mine.events(2, "type=telco.directory.updated")
+      const told = { source: "NANPA_BLOCKS", publication: null }
+      expect(first!.data).toMatchObject({ ...told, added: 1 })
+      expect(second!.data).toStrictEqual({ ...told, added: 0, changed: 1, removed: 0 })
+      for (const tenant of [strange, late]) {
+        expect((await tenant.trigger("platform.test")).status).toBe(202)
+        const headers = { authorization: `Bearer ${tenant === strange ? key : tenant.key}` }
+        await expect
+          .poll(async () => (await tenant.get("/v1/events", { headers })).body, { timeout: patienceMillis })
+          .toMatchObject({ data: [{ type: "platform.test" }] })
+      }
+
+      const { body, status } = await platform().get(`/v1/directory/changes?since=${since}&limit=100`)
+      expect(status).toBe(200)
+      const record = { company_name: "NOTED, LLC", ocn: "ZZ9Z" }
+      const { data } = body as { data: ReadonlyArray<object> }
+      expect(data.at(-1)).toStrictEqual({
+        ...told,
+        ingested_at: expect.stringMatching(/^20.*Z$/),
+        key: "850-200-7",
+        change: "changed",
+        before: { ...record, status: "ASSIGNED" },
+        after: { ...record, status: "RESERVED" }
+      })
+      expect((await platform().get(`/v1/directory/changes?since=${Date.now() + 60_000}`)).body).toMatchObject({
+        data: []
+      })
+    })
+
     it("[directory 6.5] a file's own publication date is in the list of ingestions", async () => {
       const { body, status } = await platform().admin("GET", "/admin/v1/ingestions")
       expect(status).toBe(200)
