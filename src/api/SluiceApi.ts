@@ -22,13 +22,12 @@ import { TalkApi } from "../talk/talkApi.ts"
 import { TelcoApi } from "../telco/telcoApi.ts"
 import { EventDeliveriesApi } from "../webhooks/http/eventDeliveriesApi.ts"
 import { WebhooksApi } from "../webhooks/http/webhooksApi.ts"
-import { webhooksDocument } from "../webhooks/http/webhooksDocument.ts"
-import { describeSecurity } from "./describeSecurity.ts"
+import { publicDescription } from "./publicDescription.ts"
 import { SystemApi } from "./systemApi.ts"
 
 /** The introduction of the documentation. */
 const introduction = `Look up carriers, area codes and exchanges of the United States and Canada, look up and search telephone
-numbers, have texts spoken, read every event that happened, and have events delivered to a server of yours, signed and retried.
+numbers, send email, have texts spoken, read every event that happened, and have events delivered to a server of yours, signed and retried.
 
 ## First call
 
@@ -43,6 +42,9 @@ curl -H "Authorization: Bearer $KEY" 'http://127.0.0.1:8080/v1/npa/212?limit=3'
 | Who serves an exchange | \`GET /v1/npa/212/nxx/555\` |
 | Who a carrier is | \`GET /v1/carrier/9104\` |
 | What is known of a number | \`GET /v1/telco/lookup/+1-212-556-0123\`, which is recorded as an event |
+| To send an email | \`POST /v1/send/emails\` with \`{"from": "Ann <ann@demo.test>", "to": "bob@example.com", "subject": "Hello", "text": "Hi Bob"}\` |
+| Whether it may, and how many | \`GET /v1/send/tenants\` |
+| What you have used | \`GET /v1/billing/usage\` |
 | A text as audio | \`POST /v1/talk/speech\` with \`{"text": "Hello, world.", "voice": "en-us"}\` |
 | What happened | \`GET /v1/events\`, or \`GET /v1/events/stream\` to follow it |
 | To be told | \`POST /v1/webhooks\` with \`{"url": "https://example.com/hook", "enabled_events": ["telco.*"]}\` |
@@ -86,8 +88,8 @@ export class SluiceApi extends baseApi
         title: "Sluice",
         version,
         description: introduction,
-        license: { name: "MIT" },
-        transform: (spec) => ({ ...describeSecurity(spec), webhooks: webhooksDocument() })
+        license: { name: "MIT", identifier: "MIT" },
+        transform: publicDescription
       })
     )
   ) {}

@@ -47,12 +47,12 @@ const integerParameters: Record<string, Record<string, unknown>> = {
 /** Page size of lists with cursors (docs/platform.md, 3.4). */
 const cursorPageLimit = { ...integerParameters.limit, default: defaultCursorPageSize }
 
-const headers = {
-  "X-Request-Id": {
-    description: "The request's id: the caller's where it sent a well-formed one",
-    schema: { type: "string" }
-  }
+const requestId = {
+  description: "The request's id: the caller's where it sent a well-formed one",
+  schema: { type: "string" }
 }
+
+const headers = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
 
 /** The groups that other sites and mail systems ask, with a site credential. */
 const siteTags: ReadonlySet<string> = new Set(["Usage reports", "Send: feedback"])
@@ -107,6 +107,7 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
   }
   document.components = {
     ...document.components,
+    headers: { RequestId: requestId },
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer <API key>` (recommended)" },
       siteCredential: { type: "http", scheme: "bearer", description: "`Authorization: Bearer <site credential>`" },

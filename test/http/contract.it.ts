@@ -6,6 +6,8 @@ import { beforeAll, describe, expect, it } from "vitest"
 import { accessSection } from "./contract/access.ts"
 import { bodiesSection } from "./contract/bodies.ts"
 import { endpoints } from "./contract/endpoints.ts"
+import { examplesSection } from "./contract/examples.ts"
+import { generatedClientsSection } from "./contract/generatedClients.ts"
 import { givenFor, strangers } from "./contract/given.ts"
 import { hostileSection } from "./contract/hostile.ts"
 import { idempotencySection } from "./contract/idempotency.ts"
@@ -27,6 +29,10 @@ describe("every endpoint takes the request that is given for it", () => {
     expect(strangers(endpoints)).toEqual([])
   })
 })
+
+describe("the example of every body", () => examplesSection(world))
+
+describe("clients that other programs generate from openapi.json", () => generatedClientsSection(world))
 
 describe("what every endpoint refuses", () => {
   let main: Account

@@ -32,4 +32,9 @@ export class EventDeliveriesApi extends HttpApiGroup.make("eventDeliveries")
   .add(list)
   .middleware(EventsAccess)
   .annotateEndpoints(RequiredScopes, ["platform:webhooks:read"] as const)
-  .annotateMerge(OpenApi.annotations({ title: "Deliveries of events" })) {}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Deliveries of events",
+      description: "The deliveries of one event, of all endpoints."
+    })
+  ) {}

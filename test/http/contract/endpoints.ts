@@ -42,6 +42,8 @@ export interface Endpoint {
   readonly parameters: ReadonlyArray<Parameter>
   /** The body without references; undefined where none is taken. */
   readonly body: JsonSchema | undefined
+  /** The example of its body. */
+  readonly example: unknown
   /** The least status of success. */
   readonly success: number
   readonly statuses: ReadonlyArray<number>
@@ -50,7 +52,9 @@ export interface Endpoint {
 interface Operation {
   readonly security?: ReadonlyArray<Readonly<Record<string, unknown>>>
   readonly parameters?: ReadonlyArray<Parameter>
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
+  }
   readonly responses: Readonly<Record<string, object>>
 }
 
@@ -91,7 +95,8 @@ const endpointsOf = ({ components, paths }: Description, isAdmin: boolean): Read
     Object.entries(operations).map(([verb, operation]): Endpoint => {
       const method = verb.toUpperCase()
       const statuses = Object.keys(operation.responses).map(Number)
-      const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema
+      const content = Object.values(operation.requestBody?.content ?? {})[0]
+      const body = content?.schema
       return {
         name: `${method} ${path}`,
         method,
@@ -103,6 +108,7 @@ const endpointsOf = ({ components, paths }: Description, isAdmin: boolean): Read
           schema: resolved(one.schema, components.schemas)
         })),
         body: body === undefined ? undefined : resolved(body, components.schemas),
+        example: content?.example,
         success: Math.min(...statuses),
         statuses
       }

@@ -323,7 +323,7 @@ export const useWorld = (database: MakeDatabase = makeCopy("seeded")): (() => Wo
           catalogue: builtInCatalogue,
           terms: { settlement: "by operator", graceMillis: 86_400_000, dueMillis: 86_400_000 }
         },
-        talk: { upstream: { url: speech.url, key: Redacted.make("sk"), model: "tts-1", voices: [voice] } }
+        talk: { upstream: { url: speech.url, key: Redacted.make("sk"), model: "tts-1", voices: [voice, "en-us"] } }
       })
     )
     const pools = [api.url, api.adminUrl!].map((url) => new Pool(url, { connections: 8 }))

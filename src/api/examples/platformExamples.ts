@@ -1,0 +1,99 @@
+/** Examples of billing, usage, keys and the console's sessions. */
+import { exampleMillis, exampleTime, lastPage, type OperationExamples } from "./OperationExamples.ts"
+
+const subscription = {
+  id: "sub_000000000001800080000003c0000000",
+  plan: "team",
+  sendPlan: "pro",
+  status: "active",
+  currentPeriodStart: exampleTime,
+  currentPeriodEnd: "2026-02-01T00:00:00.000Z",
+  cancelAtPeriodEnd: false
+}
+
+const organizationId = "org_nMmqii7bC6pR4mUaML8gbW"
+
+const key = {
+  id: "key_ebq7dcZh8oeWmE9LLsX0mD",
+  organizationId,
+  name: "Newsletter",
+  prefix: "sk_test_EXAM",
+  mode: "test",
+  services: ["send"],
+  scopes: ["platform:events:read"],
+  active: true,
+  createdAt: exampleMillis,
+  expiresAt: null,
+  lastUsedAt: null
+}
+
+const secret = "sk_test_EXAMPLE0EXAMPLE0EXAMPL"
+
+const report = { product: "directory", usageType: "apiCalls", quantity: 1 }
+
+/** Billing and usage. */
+export const billingExamples = (): OperationExamples => ({
+  "billing.subscription": { answer: subscription },
+  "billing.invoices": {
+    answer: {
+      data: [
+        {
+          id: "in_00010000000180008000000300000000",
+          amount: 11_900,
+          currency: "usd",
+          status: "open",
+          createdAt: exampleTime,
+          pdfUrl: "https://sluice.example/invoices/in_00010000000180008000000300000000.pdf?expires=1767229200000"
+        }
+      ],
+      pagination: lastPage
+    }
+  },
+  "billing.checkout": {
+    body: {
+      priceId: "team_pro",
+      successUrl: "https://shop.example/thanks",
+      cancelUrl: "https://shop.example/"
+    },
+    answer: { url: "https://sluice.example/checkout/cs_Og4Bddf8leJ8vO7D5otTkolCk4Mb3jR2" }
+  },
+  "billing.cancel": { body: { atPeriodEnd: true }, answer: { ...subscription, cancelAtPeriodEnd: true } },
+  "usage.entitlement": {
+    answer: {
+      hasAccess: true,
+      product: "send",
+      limits: { apiCalls: null, emails: 50_000 },
+      usage: { apiCalls: 26, emails: 4 }
+    }
+  },
+  "usage.usage": {
+    answer: {
+      period: { start: exampleTime, end: subscription.currentPeriodEnd },
+      usage: { apiCalls: 69, emails: 4, storage: 660 }
+    }
+  },
+  "usageReports.report": { body: report, answer: { success: true, data: { ...report, total: 1 } } }
+})
+
+/** Keys and sessions. */
+export const accessExamples = (): OperationExamples => ({
+  "ownKeys.list": { answer: { data: [key], pagination: lastPage } },
+  "ownKeys.create": {
+    body: { name: key.name, services: key.services, scopes: key.scopes },
+    answer: { ...key, key: secret }
+  },
+  "ownKeys.rotate": { body: { overlapSeconds: 86_400 }, answer: { ...key, key: secret } },
+  "ownKeys.revoke": { answer: { ...key, active: false } },
+  "console.open": { body: { key: secret }, answer: { organizationId, expiresAt: exampleMillis + 28_800_000 } },
+  "console.get": {
+    answer: {
+      organization: { id: organizationId, name: "Acme", plan: "team", sendPlan: "pro" },
+      keyId: key.id,
+      mode: "test",
+      services: key.services,
+      scopes: key.scopes,
+      expiresAt: null
+    }
+  },
+  "console.close": { answer: { closed: true } }
+})

@@ -1,0 +1,212 @@
+/** Examples of the operations of sending. */
+import { exampleMillis, exampleTime, lastPage, type OperationExamples } from "./OperationExamples.ts"
+
+const emailId = "em_2d4IIpQlswS1gtL3BpaPjb"
+
+const body = {
+  from: "Ann <ann@acme.example>",
+  to: "bob@example.com",
+  subject: "Hello",
+  text: "Hi Bob",
+  html: "<p>Hi Bob</p>",
+  tags: [{ name: "campaign", value: "welcome" }]
+}
+
+const later = "2026-01-01T01:00:00.000Z"
+
+const listed = {
+  id: emailId,
+  from: body.from,
+  to: [body.to],
+  cc: null,
+  bcc: null,
+  reply_to: null,
+  subject: body.subject,
+  created_at: exampleTime,
+  scheduled_at: later,
+  last_event: "scheduled",
+  state: "scheduled",
+  held: null
+}
+
+const sent = { id: emailId, state: "queued" }
+
+const changed = { object: "email", id: emailId }
+
+/** Single emails and batches. */
+export const emailExamples = (): OperationExamples => ({
+  "emails.send": { body, answer: sent },
+  "emails.create": { body, answer: sent },
+  "emails.list": { answer: { object: "list", has_more: false, data: [listed], pagination: lastPage } },
+  "emails.batch": { body: [body], answer: { data: [sent] } },
+  "emails.get": {
+    answer: {
+      object: "email",
+      ...listed,
+      message_id: emailId,
+      html: body.html,
+      text: body.text,
+      tags: body.tags,
+      history: [{ state: "scheduled", at: exampleMillis }],
+      handoff: null
+    }
+  },
+  "emails.reschedule": { body: { scheduled_at: later }, answer: changed },
+  "emails.cancel": { answer: changed }
+})
+
+const records = [
+  {
+    record: "Ownership",
+    name: "_sluice.acme.example",
+    type: "TXT",
+    ttl: "3600",
+    status: "verified",
+    value: "sluice-verification=gygA5w65iLMDqfvNLTTEwi",
+    required: true
+  },
+  {
+    record: "DKIM",
+    name: "sluice-fjrytmp1vl._domainkey.acme.example",
+    type: "TXT",
+    ttl: "3600",
+    status: "pending",
+    value: "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A",
+    required: true
+  }
+]
+
+const listedDomain = {
+  id: "dom_hIY16s2esiaiiXQS4rkGkO",
+  name: "acme.example",
+  status: "verified",
+  created_at: exampleTime,
+  region: null,
+  tier: "new"
+}
+
+const room = { dailyCap: 200, releasedToday: 3, held: 0, scheduled: 1 }
+
+const nextTier = {
+  tier: "warming",
+  emailsMissing: 100,
+  notBefore: "2026-01-04T00:00:00.000Z",
+  bounceRate: 0,
+  bounceRateBelow: 0.01,
+  complaintRate: 0,
+  complaintRateBelow: 0.0005
+}
+
+const domain = { object: "domain", ...listedDomain, records, ...room, nextTier }
+
+const listedSender = {
+  id: "snd_mi80zXMEYCiU2qcAOdCC0a",
+  email: "ann@example.com",
+  status: "pending",
+  created_at: exampleTime,
+  verified_at: null,
+  tier: "new"
+}
+
+const sender = {
+  object: "sender",
+  ...listedSender,
+  dailyCap: 200,
+  releasedToday: 0,
+  held: 0,
+  scheduled: 0,
+  nextTier: null
+}
+
+/** Domains and single addresses from which an organization sends. */
+export const senderExamples = (): OperationExamples => ({
+  "sendDomains.create": { body: { name: "acme-mail.example" }, answer: domain },
+  "sendDomains.list": { answer: { object: "list", data: [listedDomain], has_more: false, pagination: lastPage } },
+  "sendDomains.get": { answer: domain },
+  "sendDomains.delete": { answer: { object: "domain", id: listedDomain.id, deleted: true } },
+  "sendDomains.records": {
+    answer: {
+      data: [
+        { ...records[0], seen: [records[0]!.value] },
+        { ...records[1], seen: null }
+      ]
+    }
+  },
+  "sendDomains.verify": { answer: { object: "domain", id: listedDomain.id, status: "verified" } },
+  "sendDomains.rotateKey": { answer: domain },
+  "sendSenders.create": { body: { email: listedSender.email }, answer: sender },
+  "sendSenders.list": { answer: { object: "list", data: [listedSender], has_more: false, pagination: lastPage } },
+  "sendSenders.get": { answer: sender },
+  "sendSenders.delete": { answer: { object: "sender", id: listedSender.id, deleted: true } }
+})
+
+const suppression = {
+  object: "suppression",
+  id: "sup_548aaa95197378330eea8223ff0a9c2d",
+  email: "bob@example.com",
+  origin: "manual",
+  source_id: null,
+  created_at: exampleTime
+}
+
+const { object, ...listedSuppression } = suppression
+
+const added = { object, id: suppression.id }
+
+const cap = (limit: number | null, used: number) => ({ limit, used, resetsAt: null })
+
+const tenant = {
+  mode: "test",
+  plan: "pro",
+  trustStage: "probation",
+  probationEndsAt: "2026-01-04T00:00:00.000Z",
+  caps: {
+    emailsPerMonth: { limit: 50_000, used: 4, resetsAt: "2026-02-01T00:00:00.000Z" },
+    emailsPerHour: cap(50, 4),
+    emailsPerDay: cap(200, 4),
+    recipientDomainsPerHour: cap(25, 1),
+    senders: cap(10, 2)
+  },
+  triggers: [
+    { trigger: "bounces", count: 0, limit: 3 },
+    { trigger: "complaint", count: 0, limit: 1 }
+  ]
+}
+
+const fact = {
+  decidedAt: exampleMillis,
+  sequence: 8,
+  index: 0,
+  sentence: "Probation began, with standard risk",
+  fact: { _tag: "Began", at: exampleMillis, risk: "standard" }
+}
+
+/** Suppressions, the account and reports of other mail systems. */
+export const accountExamples = (): OperationExamples => ({
+  "sendSuppressions.add": { body: { email: suppression.email }, answer: added },
+  "sendSuppressions.list": {
+    answer: { object: "list", data: [listedSuppression], has_more: false, pagination: lastPage }
+  },
+  "sendSuppressions.get": { answer: suppression },
+  "sendSuppressions.delete": { answer: { ...added, deleted: true } },
+  "sendSuppressions.addBatch": { body: { emails: [suppression.email] }, answer: { data: [added] } },
+  "sendSuppressions.removeBatch": {
+    body: { emails: [suppression.email] },
+    answer: { data: [{ ...added, deleted: true }] }
+  },
+  "sendTenants.get": { answer: tenant },
+  "sendTenants.facts": { answer: { data: [fact] } },
+  "sendTenants.reset": { answer: tenant },
+  "sendFeedback.report": {
+    body: {
+      id: emailId,
+      from: "ann@acme.example",
+      recipient: "bob@example.com",
+      what: "bounced",
+      kind: "permanent",
+      code: "5.1.1",
+      reason: "No such user"
+    },
+    answer: { data: [{ id: emailId, outcome: "unknown" }] }
+  }
+})
