@@ -66,9 +66,9 @@ const fail = (sentence) => {
 /** Version and help are asked for again and again, by scripts too, and need no program. Undefined where it has to answer itself. */
 const knownAnswer = () => {
   if (args.length !== 1) return undefined
-  if (args[0] === "--version" || args[0] === "-v")
+  if (args[0] === "--version" || args[0] === "-v" || args[0] === "version")
     return `sluice ${JSON.parse(readFileSync(at("package.json"), "utf8")).version}\n`
-  if (args[0] !== "--help" && args[0] !== "-h") return undefined
+  if (args[0] !== "--help" && args[0] !== "-h" && args[0] !== "help") return undefined
   const start = inCheckout ? builtProgram() : packaged
   const help = start === undefined ? undefined : join(dirname(start), helpFile)
   return help !== undefined && existsSync(help) ? readFileSync(help, "utf8") : undefined

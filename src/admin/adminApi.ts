@@ -273,9 +273,13 @@ const events = HttpApiGroup.make("events")
         })
       }),
       success: Schema.Struct({
+        eventId: Schema.NullOr(Schema.String).annotate({ description: "Null where the event is not written yet" }),
         type: Schema.String,
         livemode: Schema.Literal(false),
-        data: Schema.JsonObject
+        data: Schema.JsonObject,
+        endpoints: Schema.Array(
+          Schema.Struct({ id: Schema.String, url: Schema.String, isPaused: Schema.Boolean })
+        ).annotate({ description: "The webhook endpoints that get it" })
       }).pipe(HttpApiSchema.status(202)),
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     }).annotateMerge(

@@ -12,6 +12,7 @@ import { Directory } from "../directory/Directory.ts"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { IngestionEvent } from "../directory/ingestionSchema.ts"
+import { catalogue } from "../events/index.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
@@ -42,6 +43,7 @@ import { layerOrganizations } from "./organizationsHttp.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 import { layerSend } from "./sendHttp.ts"
 import { layerSites } from "./sitesHttp.ts"
+import { emittedId, receiversOf } from "./testEventReach.ts"
 
 /** How long an admin request may take before it is answered as not done. A stream of progress begins earlier. */
 const requestTimeoutMillis = 10_000
@@ -240,9 +242,15 @@ const layerTestEvents = HttpApiBuilder.group(
           yield* organizations.get(params.id)
           if (endpoint !== undefined && !(yield* endpointOf(params.id, endpoint)))
             return yield* EnvelopeNotFound.of(`The organization has no webhook endpoint ${quote(endpoint)}`)
+          const sinceMillis = yield* Clock.currentTimeMillis
           const data = yield* events.trigger(params.id, type, endpoint)
           yield* acts.record("event.triggered", params.id, payload)
-          return { type, livemode: false as const, data: { ...data } }
+          const { service } = catalogue[type]
+          const [eventId, endpoints] = yield* Effect.all([
+            emittedId(params.id, type, sinceMillis),
+            receiversOf(params.id, { type, service }, endpoint)
+          ]).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+          return { eventId, type, livemode: false as const, data: { ...data }, endpoints }
         }).pipe(
           Effect.catchTags({
             OrganizationNotFound: (error) => Effect.fail(notFound(error)),

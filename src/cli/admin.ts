@@ -3,9 +3,11 @@
  * by its admin API; else the database that `DATABASE_URL` names; else the embedded database, started for as long as the
  * command runs.
  */
-import { Clock, Console, Effect, Layer, Option, Redacted, Result } from "effect"
+import { existsSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { Clock, Console, Data, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerRemote } from "../admin/AdminClient.ts"
-import type { Config } from "../config/settings.ts"
+import { type Config, settings } from "../config/settings.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
 import { configuration, type GivenFlags } from "./flags.ts"
@@ -57,7 +59,14 @@ export const isRunning = (config: Config) =>
         (running) => Option.isSome(running) && running.value.adminUrl !== undefined && isMeant(config, running.value)
       )
 
-const layerFor = (config: Config) =>
+/** Nothing has run in the data folder, and the command would find nothing there. */
+export class NoPlatform extends Data.TaggedError("NoPlatform")<{ readonly folder: string }> {
+  override get message(): string {
+    return `There is no platform in ${this.folder}. Start one with sluice serve, or name the folder of another one with --data-dir (${settings.dataDir.env})`
+  }
+}
+
+const layerFor = (config: Config, begins: boolean) =>
   Layer.unwrap(
     Effect.gen(function* () {
       if (config.adminUrl !== undefined) {
@@ -68,9 +77,13 @@ const layerFor = (config: Config) =>
         const running = yield* findRunning(config.dataDir)
         if (Option.isSome(running) && isMeant(config, running.value)) return yield* overRunning(config, running.value)
         if (config.databaseUrl !== undefined) return overDatabase(config, config.databaseUrl, config.natsUrl)
+        const path = resolve(config.dataDir)
+        if (!begins && !existsSync(join(path, "folder.json"))) return yield* new NoPlatform({ folder: path })
         const folder = yield* openDataFolder(config.dataDir)
         const held = yield* Effect.result(folder.hold({ purpose: "a sluice command", waitMillis: holderPollMillis }))
         if (Result.isSuccess(held)) {
+          // Nobody is about to make one.
+          if (!begins && !existsSync(join(path, "postgres"))) return yield* new NoPlatform({ folder: path })
           const { postgresUrl, natsUrl } = yield* startEmbedded(folder, {
             postgres: { bin: config.postgresBin },
             nats: config.natsUrl === undefined ? { program: config.natsServer } : undefined,
@@ -86,11 +99,18 @@ const layerFor = (config: Config) =>
     })
   )
 
-/** Runs a command's effect against the platform, and turns expected failures into one sentence. */
-export const withAdmin = <A, E, R = never>(flags: GivenFlags, effect: Effect.Effect<A, E, AdminClient | R>) =>
+/**
+ * Runs a command's effect against the platform, and turns expected failures into one sentence. A command that `begins`
+ * makes a platform's database in an empty data folder; for others there is none to look at.
+ */
+export const withAdmin = <A, E, R = never>(
+  flags: GivenFlags,
+  effect: Effect.Effect<A, E, AdminClient | R>,
+  { begins = false }: { readonly begins?: boolean } = {}
+) =>
   Effect.flatMap(configuration(flags), (config) =>
     explained(
-      effect.pipe(Effect.provide(layerFor(config)), Effect.scoped),
+      effect.pipe(Effect.provide(layerFor(config, begins)), Effect.scoped),
       config.adminUrl === undefined ? config.dataDir : undefined
     )
   )

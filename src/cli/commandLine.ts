@@ -42,18 +42,32 @@ const neededFor = (named: string): ReadonlyArray<() => Promise<Command.Command.A
       ? []
       : Object.values(commands)
 
-/**
- * Runs the command that the arguments name, and tells of its failure itself. Its exit has the exit code of
- * `exitCodeOf`.
- */
-export const commandLine = async (args: ReadonlyArray<string>): Promise<Effect.Effect<void, CliError.CliError>> => {
-  const loaded = await Promise.all(neededFor(args[0] ?? "").map((load) => load()))
-  const sluice = Command.make("sluice").pipe(
+/** The command of the program, of the given ones. */
+const sluiceOf = (loaded: ReadonlyArray<Command.Command.Any>) =>
+  Command.make("sluice").pipe(
     Command.withDescription(
       "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
     ),
     Command.withSubcommands(loaded)
   )
+
+/** The whole program, for what is written about it. */
+export const wholeCommand = async () =>
+  sluiceOf(await Promise.all(Object.values(commands).map((load): Promise<Command.Command.Any> => load())))
+
+/** `help` and `version` are words for flags. */
+const asFlags = ([first, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (first === "help") return [...rest, "--help"]
+  return first === "version" && rest.length === 0 ? ["--version"] : first === undefined ? [] : [first, ...rest]
+}
+
+/**
+ * Runs the command that the arguments name, and tells of its failure itself. Its exit has the exit code of
+ * `exitCodeOf`.
+ */
+export const commandLine = async (given: ReadonlyArray<string>): Promise<Effect.Effect<void, CliError.CliError>> => {
+  const args = asFlags(given)
+  const sluice = sluiceOf(await Promise.all(neededFor(args[0] ?? "").map((load) => load())))
   // Each command provides to itself what it needs, which the type of a list of different ones does not say.
   const run = Command.runWith(sluice, { version })(args) as Effect.Effect<void, CliError.CliError, Command.Environment>
   return run.pipe(Effect.tapCause(reportDefect), Effect.provide(Layer.merge(NodeServices.layer, layerTerminal)))
@@ -64,5 +78,9 @@ export const exitCodeOf = (exit: Exit.Exit<unknown, unknown>, args: ReadonlyArra
   if (Exit.isSuccess(exit)) return 0
   // A server that stopped on request has succeeded; an interrupted command has not.
   if (Cause.hasInterruptsOnly(exit.cause)) return args[0] === "serve" ? 0 : 130
-  return 1
+  return isMisuse(Cause.squash(exit.cause)) ? 2 : 1
 }
+
+/** Whether the command line itself is wrong, which is told beside the usage. */
+const isMisuse = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "ShowHelp"

@@ -235,7 +235,8 @@ export const ingest = Command.make(
           )
         })
         if (refused > 0) return yield* new IngestionRefused({ refused, of: sources.length })
-      })
+      }),
+      { begins: !flags.list }
     )
   })
 ).pipe(Command.withDescription("Read published numbering files into the directory"))

@@ -29,6 +29,9 @@ const listOf = <const Words extends ReadonlyArray<string>>(words: Words) =>
 const chosen = <const Words extends ReadonlyArray<string>>(words: Words, text: string): ReadonlyArray<Words[number]> =>
   text.trim() === "all" ? words : words.filter((word) => wordsOf(text).includes(word))
 
+const scopesOf = (given: ReadonlyArray<string>): string =>
+  given.includes("*") ? "* (all of them)" : given.join(", ") || "none"
+
 const create = Command.make(
   "create",
   {
@@ -70,7 +73,16 @@ const create = Command.make(
         yield* flags.json
           ? printJson({ id: created.id, key: created.key })
           : Console.log(
-              `id   ${created.id}\nkey  ${created.key}\n\nThe key is shown this once; only its digest is stored.`
+              [
+                `id        ${created.id}`,
+                `key       ${created.key}`,
+                `mode      ${created.mode}`,
+                `services  ${created.services.join(", ") || "none"}`,
+                `scopes    ${scopesOf(created.scopes)}`,
+                `ends      ${created.expiresAt === null ? "never" : shownTime(created.expiresAt)}`,
+                "",
+                "The key is shown this once; only its digest is stored."
+              ].join("\n")
             )
       })
     )

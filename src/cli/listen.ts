@@ -40,7 +40,7 @@ const secretOf = (key: Redacted.Redacted<string>): string =>
     .update(`sluice listen ${Redacted.value(key)}`)
     .digest("base64")
 
-const clock = (millis: number): string => new Date(millis).toISOString().slice(11, 19)
+const clock = (millis: number): string => new Date(millis).toISOString().slice(11, 19).concat("Z")
 
 /** Posts an event and prints a line about it. */
 const forward = Effect.fnUntraced(function* (to: URL, secret: string, event: Event) {

@@ -61,7 +61,8 @@ const create = Command.make(
           }
         })
         yield* flags.json ? printJson({ id: organization.id }) : Console.log(show(organization))
-      })
+      }),
+      { begins: true }
     )
 ).pipe(Command.withDescription("Make an organization"))
 

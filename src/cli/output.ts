@@ -25,7 +25,9 @@ const noReason = Effect.succeed(undefined)
 
 /** Errors about the request itself, which room on the disk would not change. */
 const judgements = new Set(
-  ["InvalidRequest", "NotFound", "Conflict", "Unauthorized"].map((name) => `Envelope${name}`).concat("DataFolderInUse")
+  ["InvalidRequest", "NotFound", "Conflict", "Unauthorized"]
+    .map((name) => `Envelope${name}`)
+    .concat("DataFolderInUse", "NoPlatform")
 )
 
 const isJudged = (error: unknown): boolean =>
@@ -79,6 +81,6 @@ export const printTable = (
   )
 }
 
-/** A point in time as a person reads it, UTC. */
+/** A point in time as a person reads it: `2026-01-31 09:05 UTC`. */
 export const shownTime = (millis: number | null): string =>
-  millis === null ? "-" : new Date(millis).toISOString().replace("T", " ").slice(0, 16)
+  millis === null ? "-" : `${new Date(millis).toISOString().replace("T", " ").slice(0, 16)} UTC`

@@ -33,6 +33,7 @@ import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { VerificationMail } from "../send/senders/addresses/VerificationMail.ts"
 import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
 import { folderAdminKey } from "./admin.ts"
+import { banner, bannerLine, onStdout } from "./banner.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { addDemoDomain, awaitPartitions, loadBundled, ProgressIsLogged, progress, seconds } from "./firstStart.ts"
 import { requireKnownVariables } from "./firstVariables.ts"
@@ -263,21 +264,17 @@ const consoleAddress = Effect.fnUntraced(function* (config: Config, publicUrl: s
 })
 
 /** Reports that the platform is ready, and its warnings. */
-const announcement = Effect.fnUntraced(function* ({ config, reached: { url: publicUrl }, startedMillis }: Start) {
+const announcement = Effect.fnUntraced(function* ({ config, reached: { url: publicUrl }, seat, startedMillis }: Start) {
   const { faults } = yield* healthReport
   const consoleUrl = yield* consoleAddress(config, publicUrl)
   const took = seconds((yield* Clock.currentTimeMillis) - startedMillis)
-  const lines = [
-    ...(faults.length === 0
+  const title =
+    faults.length === 0
       ? [`Sluice ${version} is ready (${took})`]
-      : [`Sluice ${version} serves, and not all is well (${took}):`, ...faults.map((fault) => `  - ${fault}`)]),
-    "",
-    `  API   ${publicUrl}`,
-    `  Docs  ${publicUrl}/docs`,
-    `  Console  ${consoleUrl}`,
-    ""
-  ]
-  return lines.join("\n")
+      : [`Sluice ${version} serves, and not all is well (${took}):`, ...faults.map((fault) => `  - ${fault}`)]
+  // Workers end with the process above them.
+  const pid = seat === undefined ? process.pid : process.ppid
+  return banner({ title, url: publicUrl, console: consoleUrl, hasMailbox: mailboxWanted(config), pid })
 })
 
 /** Tells what the configuration means that one might not expect. */
@@ -325,10 +322,10 @@ const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat:
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
-      Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
+      Console.log(onStdout(bannerLine("Key", `${Redacted.value(key)}   (organization demo; shown this once)`)))
     if (demoWanted(config)) yield* whileMoving(start, ensureDemo(config.demoKey, showKey, addDemoDomain))
     const text = yield* announcement(start)
-    yield* seat === undefined ? Console.log(text) : tellReady({ ...addresses, announcement: text })
+    yield* seat === undefined ? Console.log(onStdout(text)) : tellReady({ ...addresses, announcement: text })
     ready()
     return yield* untilOutdated(start)
   }).pipe(Effect.provide(platform))
@@ -355,7 +352,7 @@ const runWorkers = Effect.fnUntraced(function* (config: Config, ready: () => voi
     // The first one has the admin API, at another address after each of its starts.
     serves: (number, addresses) =>
       number === 1 ? Effect.ignore(Scope.provide(publish(prepared, addresses), scope)) : Effect.void,
-    allServe: (text) => Effect.andThen(Console.log(text), Effect.sync(ready)),
+    allServe: (text) => Effect.andThen(Console.log(onStdout(text)), Effect.sync(ready)),
     progress
   })
 })

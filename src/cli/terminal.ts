@@ -4,6 +4,7 @@
  */
 import { Cause, Console, Effect, Layer, Logger, References, Runtime } from "effect"
 import { CliConfig, type CliError, CliOutput, GlobalFlag } from "effect/cli"
+import { helpText } from "./help.ts"
 
 const standard = CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
 
@@ -20,6 +21,7 @@ const oneLine = (error: CliError.CliError): string =>
 
 const formatter: CliOutput.Formatter = {
   ...standard,
+  formatHelpDoc: (help) => helpText(help),
   formatError: (error) => `sluice: ${standard.formatCliError(error)}`,
   formatErrors: (errors) => errors.map((error) => `sluice: ${oneLine(error)}`).join("\n"),
   formatVersion: (name, version) => `${name} ${version}`

@@ -54,7 +54,17 @@ export const trigger = Command.make(
         })
         yield* flags.json
           ? printJson(event)
-          : Console.log(`Emitted ${event.type} as a test event:\n${JSON.stringify(event.data, null, 2)}`)
+          : Console.log(
+              [
+                `Emitted ${event.type} as a test event:`,
+                JSON.stringify(event.data, null, 2),
+                `id  ${event.eventId ?? "not written yet"}`,
+                ...event.endpoints.map(({ id, isPaused, url }) => `to  ${id}  ${url}${isPaused ? "  (paused)" : ""}`),
+                ...(event.endpoints.length === 0
+                  ? ["to  no webhook endpoint; the event log and its streams have it"]
+                  : [])
+              ].join("\n")
+            )
         if (flags.type === "platform.test" && Option.isNone(flags.endpoint))
           yield* Console.error(`  ${reachesNoEndpoint}`)
       })

@@ -112,19 +112,21 @@ const layerLeftOut = (sampling: LogSampler): Layer.Layer<never> => {
 }
 
 /**
- * Loggers, least level and exporters of the configuration. A start tells its own progress: on a terminal, where nobody
- * has asked for another form or level, what is merely noted joins when it is over.
+ * Loggers, least level and exporters of the configuration. A start tells its own progress: where that is text and
+ * nobody has asked for another form or level, what is merely noted joins when it is over.
  */
 export const layerObservability = (config: Config, isStarting: () => boolean = () => false): Layer.Layer<never> => {
   const pretty = !logsAsJson(config)
-  const isQuiet = () => config.logFormat === undefined && config.logLevel === "info" && isStarting()
+  // Where its progress is text, JSON between its lines would be for nobody.
+  const isText = pretty || config.development === "on"
+  const isQuiet = () => isText && config.logFormat === undefined && config.logLevel === "info" && isStarting()
   const sampling = new LogSampler()
   const loggers = Layer.mergeAll(
     // The JSON logger does not know `LogToStderr`.
     Logger.layer([
       sampled(
         sampling,
-        pretty ? quietWhile(isQuiet, Logger.consolePretty()) : Logger.withConsoleError(Logger.formatJson),
+        quietWhile(isQuiet, pretty ? Logger.consolePretty() : Logger.withConsoleError(Logger.formatJson)),
         config.accessLog === "on"
       )
     ]),

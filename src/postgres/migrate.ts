@@ -102,9 +102,16 @@ export const migrate = Effect.fnUntraced(function* (
   const done: Array<MigrationLabel> = []
   for (;;) {
     const label = yield* step(migrations, options.table ?? defaultMigrationsTable)
-    if (label === undefined) return done
-    done.push(label)
-    yield* Effect.logInfo(`Migrated the database to ${label.number} (${label.name})`)
+    if (label !== undefined) {
+      done.push(label)
+      continue
+    }
+    const last = done.at(-1)
+    if (last !== undefined)
+      yield* Effect.logInfo(
+        `Migrated the database to ${last.number} (${last.name})${done.length === 1 ? "" : `, in ${done.length} steps`}`
+      )
+    return done
   }
 })
 

@@ -104,7 +104,7 @@ it("a platform that starts on what commands made serves it, and a command meanwh
   const waiting = start(["orgs", "list", "--json"], environment)
   await until(() => waiting.stderr().includes("Waiting"))
   platform.process.kill("SIGCONT")
-  const [, url] = await platform.printed(/API {3}(http:\S+)/)
+  const [, url] = await platform.printed(/API {6}(http:\S+)/)
   const { code, stderr, stdout } = await waiting.finished
   expect(code, stderr).toBe(0)
   expect(stderr).toBe(`  Waiting for process ${platform.pid} (sluice serve) …\n`)
@@ -120,4 +120,17 @@ it("a platform that starts on what commands made serves it, and a command meanwh
   platform.process.kill("SIGTERM")
   expect(await platform.finished).toMatchObject({ code: 0 })
   expect(await serversLeft()).toEqual([])
+})
+
+it("a command that looks into a folder without a platform says so, and makes none there", async () => {
+  const nowhere = join(dataDir, "..", "misspelt")
+  for (const args of [
+    ["orgs", "list"],
+    ["keys", "list", "--org", "org_1"],
+    ["ingest", "--list"]
+  ])
+    expect(refusal(await sluice(args, { SLUICE_DATA_DIR: nowhere }))).toBe(
+      `sluice: There is no platform in ${nowhere}. Start one with sluice serve, or name the folder of another one with --data-dir (SLUICE_DATA_DIR)`
+    )
+  await expect(access(nowhere)).rejects.toThrow("ENOENT")
 })

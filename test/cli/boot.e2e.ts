@@ -178,7 +178,7 @@ describe("serve refuses", () => {
 describe("the command line", () => {
   it("explains what it was not asked rightly, on stderr", async () => {
     const { code, stderr, stdout } = await sluice([], {})
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
     expect(stderr).toContain("SUBCOMMANDS")
     expect(await refused({}, ["bogus"])).toBe(
       'sluice: Unknown subcommand "bogus" for "sluice"\nUsage: sluice <subcommand> [flags]\nSee sluice --help.'
@@ -203,6 +203,11 @@ describe("the command line", () => {
   it("prints help, version and configuration as results, without secrets", async () => {
     expect(await ok(["orgs", "--help"], {})).toContain("SUBCOMMANDS")
     expect(await ok(["--version"], {})).toMatch(/^sluice \d+\.\d+\.\d+\n$/)
+    expect(await ok(["version"], {})).toBe(await ok(["--version"], {}))
+    expect(await ok(["help"], {})).toBe(await ok(["--help"], {}))
+    expect(await ok(["help", "orgs", "create"], {})).toBe(await ok(["orgs", "create", "--help"], {}))
+    const secrets = await ok(["serve", "--help"], {})
+    for (const name of ["DATABASE_URL", "SLUICE_SMTP_URL", "SLUICE_SECRETS_KEY"]) expect(secrets).toContain(name)
     const environment = {
       DATABASE_URL: `postgres://sluice:${secret}@db:5432/sluice`,
       SLUICE_ADMIN_KEY: `adm_${"a".repeat(22)}`,

@@ -61,9 +61,11 @@ describe("sluice trigger", () => {
     const type = "telco.lookup.completed"
     const { example } = catalogue[type]
     expect(await okJson(["trigger", type, "--org", organization], environment)).toEqual({
+      eventId: expect.stringMatching(/^evt_/),
       type,
       livemode: false,
-      data: example
+      data: example,
+      endpoints: []
     })
     const shown = async () => {
       const response = await fetch(`${platform.url}/v1/events?type=${type}`, { headers: { "x-api-key": key } })
@@ -72,13 +74,13 @@ describe("sluice trigger", () => {
     await until(async () => (await shown()).length > 0)
     expect(await shown()).toMatchObject([{ type, service: "telco", data: example, livemode: false }])
     expect(await ok(["trigger", type, "--org", organization], environment)).toContain(
-      `Emitted ${type} as a test event:\n${JSON.stringify(example, null, 2)}`
+      `Emitted ${type} as a test event:\n${JSON.stringify(example, null, 2)}\nid  evt_`
     )
   })
 
   it("knows the types that have one, and the organizations that there are", async () => {
     const unknown = await sluice(["trigger", "invoice.lost", "--org", organization], environment)
-    expect(unknown.code).toBe(1)
+    expect(unknown.code).toBe(2)
     expect(unknown.stderr).toContain("telco.search.completed")
     expect(refusal(await sluice(["trigger", "platform.test", "--org", "org_none"], environment))).toContain("org_none")
   })
@@ -211,7 +213,7 @@ describe("sluice listen", () => {
     expect(listener.stderr()).toContain(`forwarding * to ${hook}`)
     await trigger("platform.webhook.paused")
     const [line, id] = await listener.printed(
-      /^\d\d:\d\d:\d\d {2}200 {2}\d+ ms {2}platform\.webhook\.paused {2}(evt_\S+)$/m
+      /^\d\d:\d\d:\d\dZ {2}200 {2}\d+ ms {2}platform\.webhook\.paused {2}(evt_\S+)$/m
     )
     expect(line).toBeDefined()
     expect(received).toHaveLength(1)

@@ -196,11 +196,11 @@ describe("commands", () => {
     const id = /^id +(org_\w+)$/m.exec(await ok(["orgs", "create", "Acme Ltd", "--plan", "team"], at(first)))?.[1]
     expect(await ok(["orgs", "show", id!], at(first))).toMatch(
       new RegExp(
-        `^id        ${id}\nname      Acme Ltd\nemail     -\nplan      team\nsend plan hobby\nrate      the plan's\nrisk      standard\ncreated   \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d\n$`
+        `^id        ${id}\nname      Acme Ltd\nemail     -\nplan      team\nsend plan hobby\nrate      the plan's\nrisk      standard\ncreated   \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC\n$`
       )
     )
     expect(await ok(["orgs", "list"], at(first))).toMatch(
-      new RegExp(`^ID +NAME +PLAN +SEND PLAN +CREATED\n${id} +Acme Ltd +team +hobby +\\S+ \\S+\n`)
+      new RegExp(`^ID +NAME +PLAN +SEND PLAN +CREATED\n${id} +Acme Ltd +team +hobby +\\S+ \\S+ UTC\n`)
     )
     const none = await ok(["keys", "list", "--org", id!], at(first))
     expect(none).toBe("No keys yet. Make one: sluice keys create --org <id> --services directory\n")
@@ -209,7 +209,7 @@ describe("commands", () => {
       at(first)
     )
     expect(key).toMatch(
-      /^id {3}key_\w+\nkey {2}sk_test_\w+\n\nThe key is shown this once; only its digest is stored\.\n$/
+      /^id {8}key_\w+\nkey {7}sk_test_\w+\nmode {6}test\nservices {2}directory, .+\nscopes {4}none\nends {6}2099-01-01 00:00 UTC\n\nThe key is shown this once; only its digest is stored\.\n$/
     )
     const text = /sk_test_\w+/.exec(key)![0]
     const listed = await ok(["keys", "list", "--org", id!], at(first))

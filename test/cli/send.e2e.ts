@@ -73,7 +73,7 @@ it("[platform 9.9] a paused account is shown with the facts that paused it, and 
     "Sending was paused: five risky signals in its emails within 24 hours"
   ])
   const text = await ok(["send", "show", "--org", risky], at)
-  expect(text).toMatch(/stage +sending_paused\npaused +\d{4}-\d\d-\d\d \d\d:\d\d for risky_content\n/)
+  expect(text).toMatch(/stage +sending_paused\npaused +\d{4}-\d\d-\d\d \d\d:\d\d UTC for risky_content\n/)
   expect(text).toMatch(/began.*\n.*8 risky signals\n.*was paused/)
 
   const bounced = await okJson(["send", "show", "--org", bouncing, "--mode", "test"], at)

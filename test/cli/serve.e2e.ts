@@ -21,7 +21,7 @@ let environment: Record<string, string> = {}
 let demoKey = ""
 let running: Started | undefined
 
-const ready = /^Sluice [\d.]+ is ready \([\d.]+ s\)\n\n {2}API {3}(http:\/\/127\.0\.0\.1:\d+)\n {2}Docs {2}\1\/docs\n/m
+const ready = /^Sluice [\d.]+ is ready \([\d.]+ s\)\n\n {2}API {6}(http:\/\/127\.0\.0\.1:\d+)\n {2}Docs {5}\1\/docs\n/m
 
 const serve = async (more: Record<string, string> = {}) => {
   running = start(["serve"], { ...environment, ...more })
@@ -46,7 +46,7 @@ describe("serve", () => {
   it("[platform 2.7] makes everything on an empty folder, and tells address, docs and, once, the demo key", async () => {
     const platform = await serve()
     const printed =
-      /^ {2}Key {3}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\nSluice .*\n\n {2}API .*\n {2}Docs .*\n {2}Console {2}(http\S+)\/console#link=(cl_\w{22}) {3}\(.*\)\n\n$/
+      /^ {2}Key {6}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\nSluice .*\n\n {2}API .*\n {2}Docs .*\n {2}Console {2}(http\S+)\/console#link=(cl_\w{22}) {3}\(.*\)\n {2}Mailbox {2}http\S+\/dev\/mailbox\n {2}Stop {5}Ctrl-C, or kill \d+\n\n$/
     expect(platform.stdout()).toMatch(printed)
     const [, key, address, link] = printed.exec(platform.stdout())!
     demoKey = key!

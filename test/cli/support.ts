@@ -180,7 +180,9 @@ export const verifyDomain = (platform: Running, organization: string, domain: st
 
 /** What a command that fails may look like: a clear sentence, nothing on stdout, no stack trace. Answers the sentence. */
 export const refusal = ({ code, signal, stderr, stdout }: Finished): string => {
-  expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" })
+  // A command that was not typed rightly is told its usage.
+  const expected = /^Usage: /m.test(stderr) ? 2 : 1
+  expect({ code, signal, stdout }).toEqual({ code: expected, signal: null, stdout: "" })
   expect(stderr).not.toMatch(/^\s+at .*:\d+/m)
   expect(stderr).not.toContain("\u001b")
   const lines = stderr.trimEnd().split("\n")

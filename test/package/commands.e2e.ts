@@ -37,7 +37,7 @@ describe("npx sluice in a checkout", () => {
 
   it("hands on what the command says and how it ends", async () => {
     const { code, stderr, stdout } = await run(join(root, "bin/sluice.js"), ["no-such-command"], home)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
     expect(stderr).toMatch(/^sluice: /)
   })
 })

@@ -87,7 +87,7 @@ export const startPlatformHere = async (
     url,
     dataDir: folder,
     environment: whole,
-    demoKey: /Key {3}(sk_\S+)/.exec(command.stdout())?.[1],
+    demoKey: /Key {3,}(sk_\S+)/.exec(command.stdout())?.[1],
     stop: async () => {
       command.interrupt()
       const output = await finished

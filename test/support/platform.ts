@@ -172,7 +172,7 @@ export interface RunningPlatform extends Pick<Started, "stdout" | "stderr" | "fi
 export interface Platform extends RunningPlatform, Started {}
 
 /** The line with which a platform says that it is ready, and where. */
-export const readyPattern = /API {3}(http:\S+)/
+export const readyPattern = /API {3,}(http:\S+)/
 
 /** Starts `sluice serve`, or another program with its commands, on a free port and waits until it is ready. `isLeashed`: with a pipe that closes when this process ends. */
 export const startPlatform = async (
@@ -199,7 +199,7 @@ export const startPlatform = async (
     url: url!,
     dataDir: folder,
     environment: whole,
-    demoKey: /Key {3}(sk_\S+)/.exec(started.stdout())?.[1],
+    demoKey: /Key {3,}(sk_\S+)/.exec(started.stdout())?.[1],
     stop
   }
 }
