@@ -7,6 +7,7 @@ import { spawn } from "node:child_process"
 const checks: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<string>]> = [
   ["tsc", "-p", ".", "--checkers", "1"],
   ["tsc", "-p", "src/console", "--checkers", "1"],
+  ["tsc", "-p", "clients/typescript", "--checkers", "1"],
   ["biome", "check", "."]
 ]
 
