@@ -22,6 +22,7 @@ const commands = {
   domains: async () => (await import("./domains.ts")).domains,
   feedback: async () => (await import("./feedback.ts")).feedback,
   listen: async () => (await import("./listen.ts")).listen,
+  mcp: async () => (await import("./mcp.ts")).mcp,
   trigger: async () => (await import("./trigger.ts")).trigger,
   config: async () => (await import("./config.ts")).config,
   inspect: async () => (await import("./inspect.ts")).inspect,

@@ -57,6 +57,10 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice feedback": [["sluice feedback import ./bounces", "reports that were collected as files"]],
   "sluice feedback import": [["sluice feedback import ./bounces", "a folder of mails"]],
   "sluice listen": [["sluice listen --forward-to http://127.0.0.1:3000/hook", "every event, signed"]],
+  "sluice mcp": [
+    ["SLUICE_API_KEY=sk_test_… sluice mcp", "tools that read, with a test key"],
+    ["SLUICE_API_KEY=sk_test_… sluice mcp --allow-write", "tools that write too"]
+  ],
   "sluice trigger": [["sluice trigger send.email.bounced --org org_1a2b", "an example, as a test event"]],
   "sluice config": [["sluice config", "the values in force, secrets redacted"]],
   "sluice inspect": [["sluice inspect partition 0", "status, cursors and the last facts"]],

@@ -91,7 +91,7 @@ const commandGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Subcommands to run the platform": ["serve", "config", "ingest", "cluster"],
   "Subcommands for organizations": ["orgs", "keys", "console", "numbers", "sites", "invoices"],
   "Subcommands for email": ["send", "domains", "feedback"],
-  "Subcommands for developers": ["listen", "trigger", "simulate"],
+  "Subcommands for developers": ["listen", "trigger", "mcp", "simulate"],
   "Subcommands to look inside": ["inspect", "parked", "recover"]
 }
 
