@@ -37,6 +37,11 @@ func (c *Client) DirectoryGetAreaCodeByQuery(ctx context.Context, query Query, i
 	return c.Request(ctx, "GET", "/v1/npa", query, nil, into)
 }
 
+// DirectoryListChanges: List changes.
+func (c *Client) DirectoryListChanges(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/directory/changes", query, nil, into)
+}
+
 // DirectoryHealth: Service health.
 func (c *Client) DirectoryHealth(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/health", query, nil, into)
@@ -85,6 +90,11 @@ func (c *Client) EventsOrigin(ctx context.Context, id string, query Query, into 
 // TelcoLookup: Look up a number.
 func (c *Client) TelcoLookup(ctx context.Context, tn string, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/telco/lookup/"+url.PathEscape(tn), query, nil, into)
+}
+
+// TelcoLookups: Look up many numbers.
+func (c *Client) TelcoLookups(ctx context.Context, query Query, body any, into any) error {
+	return c.Request(ctx, "POST", "/v1/telco/lookups", query, body, into)
 }
 
 // TelcoSearch: Search codes or the inventory.

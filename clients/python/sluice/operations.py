@@ -37,6 +37,10 @@ class Operations:
         """Get an area code, NPA in the query."""
         return self.request("GET", "/v1/npa", query, None)
 
+    def directory_list_changes(self, **query: Any) -> Any:
+        """List changes."""
+        return self.request("GET", "/v1/directory/changes", query, None)
+
     def directory_health(self, **query: Any) -> Any:
         """Service health."""
         return self.request("GET", "/v1/health", query, None)
@@ -76,6 +80,10 @@ class Operations:
     def telco_lookup(self, tn: str, **query: Any) -> Any:
         """Look up a number."""
         return self.request("GET", f"/v1/telco/lookup/{_part(tn)}", query, None)
+
+    def telco_lookups(self, body: Any = None, **query: Any) -> Any:
+        """Look up many numbers."""
+        return self.request("POST", "/v1/telco/lookups", query, body)
 
     def telco_search(self, **query: Any) -> Any:
         """Search codes or the inventory."""

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = DeliveriesSendEmailSentWebhookRequest | DeliveriesSendEmailDelayedWebhookRequest | DeliveriesSendEmailFailedWebhookRequest | DeliveriesSendEmailDeliveredWebhookRequest | DeliveriesSendEmailBouncedWebhookRequest | DeliveriesSendEmailComplainedWebhookRequest | DeliveriesSendAccountPausedWebhookRequest | DeliveriesSendAccountWarningWebhookRequest | DeliveriesSendAccountPromotedWebhookRequest | DeliveriesSendDomainPromotedWebhookRequest | DeliveriesTelcoLookupCompletedWebhookRequest | DeliveriesTelcoSearchCompletedWebhookRequest | DeliveriesTalkSpeechCompletedWebhookRequest | DeliveriesSubscriptionCreatedWebhookRequest | DeliveriesSubscriptionUpdatedWebhookRequest | DeliveriesSubscriptionCanceledWebhookRequest | DeliveriesInvoicePaidWebhookRequest | DeliveriesInvoiceFailedWebhookRequest | DeliveriesPlatformTestWebhookRequest | DeliveriesPlatformWebhookFailingWebhookRequest | DeliveriesPlatformWebhookPausedWebhookRequest;
+export type Webhooks = DeliveriesSendEmailSentWebhookRequest | DeliveriesSendEmailDelayedWebhookRequest | DeliveriesSendEmailFailedWebhookRequest | DeliveriesSendEmailDeliveredWebhookRequest | DeliveriesSendEmailBouncedWebhookRequest | DeliveriesSendEmailComplainedWebhookRequest | DeliveriesSendAccountPausedWebhookRequest | DeliveriesSendAccountWarningWebhookRequest | DeliveriesSendAccountPromotedWebhookRequest | DeliveriesSendDomainPromotedWebhookRequest | DeliveriesTelcoLookupCompletedWebhookRequest | DeliveriesTelcoLookupsCompletedWebhookRequest | DeliveriesTelcoSearchCompletedWebhookRequest | DeliveriesTelcoDirectoryUpdatedWebhookRequest | DeliveriesTalkSpeechCompletedWebhookRequest | DeliveriesSubscriptionCreatedWebhookRequest | DeliveriesSubscriptionUpdatedWebhookRequest | DeliveriesSubscriptionCanceledWebhookRequest | DeliveriesInvoicePaidWebhookRequest | DeliveriesInvoiceFailedWebhookRequest | DeliveriesPlatformTestWebhookRequest | DeliveriesPlatformWebhookFailingWebhookRequest | DeliveriesPlatformWebhookPausedWebhookRequest;
 
 export type PlatformUnauthorizedError = {
     success: false;
@@ -1746,7 +1746,7 @@ export type TelcoCode = {
     rateCenter: string | null;
     status: 'ASSIGNED' | 'UNASSIGNED' | 'RESERVED';
     /**
-     * The carrier that the code is assigned to; null where that is none, or several
+     * The carrier that the block of the number is assigned to, else the carrier of its code; null where that is none, or several
      */
     carrier: TelcoCarrier | null;
     /**
@@ -1754,7 +1754,7 @@ export type TelcoCode = {
      */
     pooled: boolean | null;
     /**
-     * What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers. Always `code` so far
+     * What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers
      */
     carrierBasis: 'code' | 'block';
 };
@@ -1799,7 +1799,7 @@ export type TelcoNumber = {
     rateCenter: string | null;
     status: 'ASSIGNED' | 'UNASSIGNED' | 'RESERVED' | null;
     /**
-     * The carrier that the code is assigned to; null where that is none, or several
+     * The carrier that the block of the number is assigned to, else the carrier of its code; null where that is none, or several
      */
     carrier: TelcoCarrier | null;
     /**
@@ -1807,6 +1807,21 @@ export type TelcoNumber = {
      */
     pooled: boolean | null;
     carrierBasis: 'code' | 'block' | null;
+};
+
+export type TelcoLookups = {
+    /**
+     * One result for each number, in the order of the request
+     */
+    data: Array<TelcoLookup | TelcoFault>;
+};
+
+export type TelcoFault = {
+    /**
+     * `invalid_request` for a text that is no number, `not_found` without a record of its code
+     */
+    error: 'invalid_request' | 'not_found';
+    message: string;
 };
 
 export type TelcoLookup = {
@@ -1830,7 +1845,7 @@ export type TelcoLookup = {
     rateCenter: string | null;
     status: 'ASSIGNED' | 'UNASSIGNED' | 'RESERVED';
     /**
-     * The carrier that the code is assigned to; null where that is none, or several
+     * The carrier that the block of the number is assigned to, else the carrier of its code; null where that is none, or several
      */
     carrier: TelcoCarrier | null;
     /**
@@ -1838,7 +1853,7 @@ export type TelcoLookup = {
      */
     pooled: boolean | null;
     /**
-     * What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers. Always `code` so far
+     * What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers
      */
     carrierBasis: 'code' | 'block';
     /**
@@ -1853,6 +1868,13 @@ export type TelcoLookup = {
      * Whether the caller's inventory holds the number
      */
     inInventory: boolean;
+};
+
+export type TelcoLookupsRequest = {
+    /**
+     * 1 to 1,000 numbers, written as for the look-up of one
+     */
+    numbers: Array<string>;
 };
 
 export type EventOrigin = {
@@ -2013,6 +2035,46 @@ export type Health = {
     version: string;
 };
 
+export type DirectoryChangePage = {
+    data: Array<DirectoryChange>;
+    pagination: {
+        hasMore: boolean;
+        nextCursor?: string | null;
+    };
+};
+
+export type DirectoryChange = {
+    /**
+     * Kind of the file
+     */
+    source: 'NANPA' | 'CNAC' | 'CARRIER_TYPES' | 'NPA_REPORT' | 'NANPA_BLOCKS';
+    /**
+     * Date the file names as its own, YYYY-MM-DD
+     */
+    publication: string | null;
+    /**
+     * Time of the ingestion, ISO 8601 in UTC
+     */
+    ingested_at: string;
+    /**
+     * Key of the record: NPA-NXX, NPA-NXX-X, an OCN or an area code
+     */
+    key: string;
+    change: 'added' | 'changed' | 'removed';
+    /**
+     * The record's other fields before, null for an added one
+     */
+    before: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * The record's other fields after, null for a removed one
+     */
+    after: {
+        [key: string]: unknown;
+    } | null;
+};
+
 export type AreaCode = {
     /**
      * Area code, 3 digits
@@ -2130,6 +2192,29 @@ export type Exchange = {
     rate_center: string | null;
     /**
      * Assignment status of the exchange code
+     */
+    status: 'ASSIGNED' | 'UNASSIGNED' | 'RESERVED';
+    /**
+     * With `blocks=true` only: the blocks that the report on thousands blocks names, by their digit
+     */
+    blocks?: Array<Block>;
+};
+
+export type Block = {
+    /**
+     * The digit after the exchange code
+     */
+    block: string;
+    /**
+     * Operating Company Number of the block's holder
+     */
+    ocn: string | null;
+    /**
+     * Company the block is assigned to
+     */
+    company_name: string | null;
+    /**
+     * Assignment status of the block
      */
     status: 'ASSIGNED' | 'UNASSIGNED' | 'RESERVED';
 };
@@ -2638,6 +2723,42 @@ export type TelcoLookupCompletedEvent = {
 };
 
 /**
+ * A POST /v1/telco/lookups; one event for all its numbers
+ */
+export type TelcoLookupsCompletedEvent = {
+    /**
+     * evt_ followed by a UUID
+     */
+    eventId: string;
+    type: 'telco.lookups.completed';
+    service: 'telco';
+    data: {
+        /**
+         * Numbers of the request
+         */
+        numbers: number;
+        /**
+         * Those with a record of their code
+         */
+        found: number;
+        /**
+         * Those of them that the caller's inventory holds
+         */
+        inInventory: number;
+        [key: string]: unknown;
+    };
+    /**
+     * False for test events
+     */
+    livemode: boolean;
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    createdAt: number;
+    [key: string]: unknown;
+};
+
+/**
  * A GET /v1/telco/search
  */
 export type TelcoSearchCompletedEvent = {
@@ -2659,6 +2780,50 @@ export type TelcoSearchCompletedEvent = {
             ocn: string | null;
             [key: string]: unknown;
         };
+        [key: string]: unknown;
+    };
+    /**
+     * False for test events
+     */
+    livemode: boolean;
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    createdAt: number;
+    [key: string]: unknown;
+};
+
+/**
+ * An operator has read a published file that changes the number directory; one event for each file
+ */
+export type TelcoDirectoryUpdatedEvent = {
+    /**
+     * evt_ followed by a UUID
+     */
+    eventId: string;
+    type: 'telco.directory.updated';
+    service: 'telco';
+    data: {
+        /**
+         * Kind of the file, such as NANPA or CNAC
+         */
+        source: string;
+        /**
+         * Date the file names as its own, YYYY-MM-DD; null where it has none
+         */
+        publication: string | null;
+        /**
+         * Records that it added
+         */
+        added: number;
+        /**
+         * Records that it changed
+         */
+        changed: number;
+        /**
+         * Records that it removed
+         */
+        removed: number;
         [key: string]: unknown;
     };
     /**
@@ -3263,6 +3428,10 @@ export type DirectoryGetAreaCodeData = {
          * Adds `details` of the area code: `details`
          */
         include?: 'details';
+        /**
+         * Adds `blocks` of each exchange: `true`
+         */
+        blocks?: 'true' | 'false';
         limit?: number;
         offset?: number;
     };
@@ -3328,6 +3497,10 @@ export type DirectoryGetExchangeData = {
          * Adds `details` of the area code: `details`
          */
         include?: 'details';
+        /**
+         * Adds `blocks` of each exchange: `true`
+         */
+        blocks?: 'true' | 'false';
         limit?: number;
         offset?: number;
     };
@@ -3392,6 +3565,10 @@ export type DirectoryGetAreaCodeByQueryData = {
          * Adds `details` of the area code: `details`
          */
         include?: 'details';
+        /**
+         * Adds `blocks` of each exchange: `true`
+         */
+        blocks?: 'true' | 'false';
         limit?: number;
         offset?: number;
     };
@@ -3439,6 +3616,61 @@ export type DirectoryGetAreaCodeByQueryResponses = {
 };
 
 export type DirectoryGetAreaCodeByQueryResponse = DirectoryGetAreaCodeByQueryResponses[keyof DirectoryGetAreaCodeByQueryResponses];
+
+export type DirectoryListChangesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Changes of ingestions from this time on, milliseconds since the Unix epoch
+         */
+        since?: number;
+        limit?: number;
+        /**
+         * `nextCursor` of the page before
+         */
+        cursor?: string;
+    };
+    url: '/v1/directory/changes';
+};
+
+export type DirectoryListChangesErrors = {
+    /**
+     * Something in the request is missing or malformed; the message names and quotes it
+     */
+    400: InvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: UnauthorizedError;
+    /**
+     * The key lacks the service or the scope
+     */
+    403: ForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: RateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: InternalError;
+    /**
+     * What the answer needs cannot be reached now; safe to repeat
+     */
+    503: UnavailableError;
+};
+
+export type DirectoryListChangesError = DirectoryListChangesErrors[keyof DirectoryListChangesErrors];
+
+export type DirectoryListChangesResponses = {
+    /**
+     * DirectoryChangePage
+     */
+    200: DirectoryChangePage;
+};
+
+export type DirectoryListChangesResponse = DirectoryListChangesResponses[keyof DirectoryListChangesResponses];
 
 export type DirectoryHealthData = {
     body?: never;
@@ -3924,6 +4156,51 @@ export type TelcoLookupResponses = {
 };
 
 export type TelcoLookupResponse = TelcoLookupResponses[keyof TelcoLookupResponses];
+
+export type TelcoLookupsData = {
+    body: TelcoLookupsRequest;
+    path?: never;
+    query?: never;
+    url: '/v1/telco/lookups';
+};
+
+export type TelcoLookupsErrors = {
+    /**
+     * Something in the request is missing or malformed; the message names and quotes it
+     */
+    400: InvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: UnauthorizedError;
+    /**
+     * The key lacks the service or the scope
+     */
+    403: ForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: RateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: InternalError;
+    /**
+     * What the answer needs cannot be reached now; safe to repeat
+     */
+    503: UnavailableError;
+};
+
+export type TelcoLookupsError = TelcoLookupsErrors[keyof TelcoLookupsErrors];
+
+export type TelcoLookupsResponses = {
+    /**
+     * TelcoLookups
+     */
+    200: TelcoLookups;
+};
+
+export type TelcoLookupsResponse = TelcoLookupsResponses[keyof TelcoLookupsResponses];
 
 export type TelcoSearchData = {
     body?: never;
@@ -7394,11 +7671,29 @@ export type DeliveriesTelcoLookupCompletedWebhookRequest = {
     query?: never;
 };
 
+export type DeliveriesTelcoLookupsCompletedWebhookPayload = TelcoLookupsCompletedEvent;
+
+export type DeliveriesTelcoLookupsCompletedWebhookRequest = {
+    body: DeliveriesTelcoLookupsCompletedWebhookPayload;
+    key: 'telco.lookups.completed';
+    path?: never;
+    query?: never;
+};
+
 export type DeliveriesTelcoSearchCompletedWebhookPayload = TelcoSearchCompletedEvent;
 
 export type DeliveriesTelcoSearchCompletedWebhookRequest = {
     body: DeliveriesTelcoSearchCompletedWebhookPayload;
     key: 'telco.search.completed';
+    path?: never;
+    query?: never;
+};
+
+export type DeliveriesTelcoDirectoryUpdatedWebhookPayload = TelcoDirectoryUpdatedEvent;
+
+export type DeliveriesTelcoDirectoryUpdatedWebhookRequest = {
+    body: DeliveriesTelcoDirectoryUpdatedWebhookPayload;
+    key: 'telco.directory.updated';
     path?: never;
     query?: never;
 };
