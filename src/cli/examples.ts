@@ -19,6 +19,9 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
     ["sluice ingest ./nanpa.zip ./carriers.txt", "newer files, once they are complete"],
     ["sluice ingest ./nanpa.zip --dry-run", "what a file would change"]
   ],
+  "sluice lookup": [
+    ["sluice lookup < numbers.csv > results.csv", "the first column of each line; no organization counts it"]
+  ],
   "sluice orgs": [["sluice orgs list", "every organization"]],
   "sluice orgs create": [["sluice orgs create Acme --plan team --send-plan pro", "with larger limits"]],
   "sluice orgs list": [["sluice orgs list --json", "for programs"]],

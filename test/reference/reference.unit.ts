@@ -35,7 +35,8 @@ describe("docs/reference", () => {
     const every = await everyHelp()
     expect(Object.keys(commandExamples).toSorted()).toEqual(every.map(nameOf).toSorted())
     for (const [command] of Object.values(commandExamples).flat()) {
-      const words = command.slice(command.indexOf("sluice ")).split(" ")
+      // Without what the shell reads from files.
+      const words = command.slice(command.indexOf("sluice ")).split(" <")[0]!.split(" ")
       if (words[1] === "help" || words.includes("--help")) continue
       const given = words.filter((word) => word.startsWith("--")).map((word) => word.slice(2))
       const of = every.filter((help) => ` ${words.join(" ")} `.startsWith(` ${nameOf(help)} `)).at(-1)!

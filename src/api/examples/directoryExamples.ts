@@ -1,5 +1,6 @@
 /** Examples of the number directory, telco, talk and system operations. */
-import { exampleTime, type OperationExamples } from "./OperationExamples.ts"
+import { expectedNumber } from "../../telco/numbers.ts"
+import { exampleTime, lastPage, type OperationExamples } from "./OperationExamples.ts"
 
 const carrier = {
   ocn: "9104",
@@ -47,30 +48,50 @@ export const directoryExamples = (): OperationExamples => ({
   "directory.getAreaCode": { answer: areaCode },
   "directory.getAreaCodeByQuery": { answer: areaCode },
   "directory.getExchange": { answer: { ...areaCode, pagination: { limit: 50, offset: 0, total: 1 } } },
+  "directory.listChanges": {
+    answer: {
+      data: [
+        {
+          source: "NANPA",
+          publication: "2026-07-06",
+          ingested_at: exampleTime,
+          key: "212-556",
+          change: "changed",
+          before: { ocn: "9104", status: "ASSIGNED" },
+          after: { ocn: "384C", status: "ASSIGNED" }
+        }
+      ],
+      pagination: lastPage
+    }
+  },
   "directory.health": { answer: health },
   "directory.healthUnversioned": { answer: health },
   "directory.stats": { answer: stats },
   "directory.statsUnversioned": { answer: stats }
 })
 
+const lookup = {
+  tn: "2125550100",
+  npa: "212",
+  nxx: "555",
+  country: "US",
+  state: "NY",
+  rateCenter: "DIR ASST",
+  status: "RESERVED",
+  carrier: null,
+  pooled: null,
+  carrierBasis: "code",
+  timeZones: ["America/New_York"],
+  localTimes: ["2025-12-31T19:00:00-05:00"],
+  inInventory: false
+}
+
 /** Telco and talk. */
 export const telcoExamples = (): OperationExamples => ({
-  "telco.lookup": {
-    answer: {
-      tn: "2125550100",
-      npa: "212",
-      nxx: "555",
-      country: "US",
-      state: "NY",
-      rateCenter: "DIR ASST",
-      status: "RESERVED",
-      carrier: null,
-      pooled: null,
-      carrierBasis: "code",
-      timeZones: ["America/New_York"],
-      localTimes: ["2025-12-31T19:00:00-05:00"],
-      inInventory: false
-    }
+  "telco.lookup": { answer: lookup },
+  "telco.lookups": {
+    body: { numbers: ["2125550100", "12"] },
+    answer: { data: [lookup, { error: "invalid_request", message: expectedNumber }] }
   },
   "telco.search": {
     answer: {
