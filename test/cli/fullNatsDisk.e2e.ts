@@ -4,14 +4,13 @@
  * Needs a small disk of its own, which only root may mount.
  */
 import { execFile } from "node:child_process"
-import { mkdir, open, rm, statfs } from "node:fs/promises"
+import { open, rm, statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { needing } from "../support/needs.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
+import { copyDataFolder } from "../support/templates.ts"
 import { until, useFolders } from "./support.ts"
 
 const run = promisify(execFile)
@@ -53,10 +52,7 @@ const events = async (): Promise<number> => {
 
 describe("a full disk of the embedded NATS", needing("mount"), () => {
   beforeAll(async () => {
-    folder = await newFolder()
-    // What has a disk in it is no new data folder.
-    await Effect.runPromise(openDataFolder(folder))
-    await mkdir(join(folder, "nats"))
+    folder = await copyDataFolder(await newFolder())
     await run("mount", ["-t", "tmpfs", "-o", "size=160m,mode=700", "tmpfs", join(folder, "nats")])
     platform = await startPlatform({ SLUICE_PARTITIONS: "2" }, folder)
   })

@@ -1,12 +1,17 @@
 /** More partitions than logs of the usual size fit the embedded server, and logs of a size that does not fit it. */
 import { expect, it } from "vitest"
-import { sluice, startPlatform } from "../support/platform.ts"
+import { commandHere } from "../support/here.ts"
+import { startPlatform } from "../support/platform.ts"
+import { copyDataFolder } from "../support/templates.ts"
 import { okJson, refusal, useFolders } from "./support.ts"
 
 const folder = useFolders()
 
 it("64 partitions serve on the embedded servers, whose store the usual logs would not fit", async () => {
-  const platform = await startPlatform({ SLUICE_PARTITIONS: "64", SLUICE_DEMO: "off" })
+  const platform = await startPlatform(
+    { SLUICE_PARTITIONS: "64", SLUICE_DEMO: "off" },
+    await copyDataFolder(await folder())
+  )
   try {
     const ready = await fetch(`${platform.url}/readyz`)
     expect([ready.status, await ready.text()]).toEqual([200, expect.not.stringContaining("has stopped")])
@@ -21,8 +26,8 @@ it("64 partitions serve on the embedded servers, whose store the usual logs woul
 })
 
 it("logs that do not fit are refused at the start, with what to set", async () => {
-  const finished = await sluice(["serve"], {
-    SLUICE_DATA_DIR: await folder(),
+  const finished = await commandHere(["serve"], {
+    SLUICE_DATA_DIR: await copyDataFolder(await folder()),
     SLUICE_PORT: "0",
     SLUICE_PARTITIONS: "64",
     SLUICE_LOG_LEVEL: "warn",

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { commandHere } from "../support/here.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { inOneWindow, minuteMillis } from "../support/windows.ts"
 import {
@@ -187,6 +188,6 @@ it("that cannot start are told of once, by a clear sentence and exit code", asyn
   expect(refused.stderr).toMatch(
     /^sluice: Worker \d ended with code 1 before it served, for the reason above; the other workers are stopped$/m
   )
-  const tooMany = await sluice(["serve", "--workers", "20"], { SLUICE_DATA_DIR: await folder() })
+  const tooMany = await commandHere(["serve", "--workers", "20"], { SLUICE_DATA_DIR: await folder() })
   expect(refusal(tooMany)).toMatch(/SLUICE_WORKERS must be at most 5 with the embedded PostgreSQL/)
 })

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { listed } from "../support/ask.ts"
-import { KilledPlatform, momentOf, victims } from "../support/killed.ts"
+import { KilledPlatform, makeSeededData, momentOf, victims } from "../support/killed.ts"
 import type { Means } from "../support/longRun.ts"
 import { type AtEnd, inRunFolder, timed } from "../support/runFolder.ts"
 import { type AccountPlan, liftPause, makeAccount, maximumProbationEmails, type RunAccount } from "./accounts.ts"
@@ -258,7 +258,7 @@ const run = async (options: SendingOptions, folder: string, atEnd: AtEnd): Promi
   atEnd(() => relay.stop())
   await relay.start()
   const platform = new KilledPlatform({
-    folder: join(folder, "data"),
+    folder: await makeSeededData(folder, atEnd),
     environment: {
       SLUICE_ADMIN_KEY: adminKey,
       SLUICE_DEMO: "off",

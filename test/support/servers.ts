@@ -24,6 +24,8 @@ declare module "vitest" {
     readonly natsUrl: string
     /** The nats-server program itself, for tests that start, kill and cluster servers of their own. */
     readonly natsServer: string
+    /** Goes with the run; what several workers use is made in it. */
+    readonly runFolder: string
   }
 }
 
@@ -31,6 +33,7 @@ interface Servers {
   readonly postgresUrl: string
   readonly natsUrl: string
   readonly natsServer: string
+  readonly runFolder: string
   readonly stop: () => Promise<void>
 }
 
@@ -45,6 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("postgresUrl", servers.postgresUrl)
   project.provide("natsUrl", servers.natsUrl)
   project.provide("natsServer", servers.natsServer)
+  project.provide("runFolder", servers.runFolder)
   return async () => {
     run.users--
     if (run.users > 0) return
@@ -133,6 +137,7 @@ async function start(): Promise<Servers> {
       postgresUrl: database.href,
       natsUrl: Redacted.value(embedded.natsUrl!),
       natsServer: embedded.program,
+      runFolder: path,
       stop
     }
   } catch (cause) {

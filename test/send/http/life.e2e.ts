@@ -12,6 +12,7 @@ import { askAdmin, makeTenant, until, verifyDomain } from "../../cli/support.ts"
 import { clockVariable, moveOn } from "../../support/movableClock.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
+import { copyDataFolder } from "../../support/templates.ts"
 import { askAt } from "../../webhooks/platform.ts"
 import { abuseReport, bouncePortOf, bring, deliveryStatus } from "../feedback/intake/reports.ts"
 import { type RelayServer, startRelay } from "../handoff/smtp/relayServer.ts"
@@ -38,7 +39,7 @@ beforeAll(async () => {
     SLUICE_BOUNCE_DOMAIN: "bounces.sluice.test",
     SLUICE_BOUNCE_PORT: "0"
   }
-  platform = await startPlatform(environment, join(folder, "data"), program)
+  platform = await startPlatform(environment, await copyDataFolder(join(folder, "data")), program)
 }, patienceMillis)
 
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { until } from "../../../cli/support.ts"
 import { type Platform, startPlatform } from "../../../support/platform.ts"
+import { copyDataFolder } from "../../../support/templates.ts"
 
 let folder = ""
 let key = ""
@@ -36,7 +37,7 @@ const mailbox = async () =>
   ((await (await ask("/dev/mailbox")).json()) as { readonly data: ReadonlyArray<{ readonly id: string }> }).data
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-mailbox-"))
+  folder = await copyDataFolder(await mkdtemp(join(tmpdir(), "sluice-mailbox-")))
 })
 
 afterAll(async () => {
@@ -46,7 +47,7 @@ afterAll(async () => {
 
 describe("the local mailbox", () => {
   it("is there in the embedded start, as a page and as JSON", async () => {
-    const { demoKey, stop, url } = await serve({})
+    const { demoKey, url } = await serve({})
     key = demoKey!
     const page = await fetch(`${url}/dev/mailbox`)
     expect(page.status).toBe(200)
@@ -59,11 +60,9 @@ describe("the local mailbox", () => {
     expect((await fetch(`${url}/dev/mailbox`, { method: "POST" })).status).toBe(405)
     const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { readonly checks: object }
     expect(checks).toMatchObject({ mail: { ok: true } })
-    await stop()
   })
 
   it("shows what the demo organization sends, and nothing is lost by a kill", async () => {
-    await serve({})
     const hello = await sent({ to: "Bob <bob@example.com>", subject: "Hello", html: "<p>Hello</p>", text: "Hello" })
     await until(async () => (await mailbox()).some(({ id }) => id === hello))
     expect((await mailbox()).find(({ id }) => id === hello)).toMatchObject({
@@ -80,11 +79,9 @@ describe("the local mailbox", () => {
     await serve({})
     for (const id of ids) await until(async () => (await stateOf(id)) === "sent")
     expect(await stateOf(hello)).toBe("sent")
-    await running!.stop()
   })
 
   it("gets the link for an address that is to become a sender, which then sends", async () => {
-    await serve({})
     const asked = await ask("/v1/send/senders", { method: "POST", body: JSON.stringify({ email: "ann@solo.example" }) })
     expect(asked.status).toBe(201)
     const mailTo = async () => {
