@@ -6,6 +6,7 @@ import { connect } from "@nats-io/transport-node"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { partitionOf } from "../../src/engine/address.ts"
 import { sluice } from "../support/commands.ts"
+import { commandHere } from "../support/here.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { logNamespaceOf, type Platform, startPlatform } from "../support/platform.ts"
 import { inOneWindow, minuteMillis } from "../support/windows.ts"
@@ -117,7 +118,7 @@ describe("two nodes of a cluster", () => {
 
   it("let no process run the partitions by itself beside them", async () => {
     const { SLUICE_PLACEMENT: _, SLUICE_NODE: __, ...alone } = environment("three")
-    const refused = await sluice(["serve"], { ...alone, SLUICE_PORT: "0", SLUICE_DATA_DIR: await folder() })
+    const refused = await commandHere(["serve"], { ...alone, SLUICE_PORT: "0", SLUICE_DATA_DIR: await folder() })
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(/^sluice: Another process runs the partitions of this database: /m)
   })
@@ -302,7 +303,7 @@ describe("two nodes of a cluster", () => {
   })
 
   it("refuse settings that do not fit", async () => {
-    const refused = await sluice(["serve", "--cluster"], { SLUICE_DATA_DIR: await folder() })
+    const refused = await commandHere(["serve", "--cluster"], { SLUICE_DATA_DIR: await folder() })
     expect(refusal(refused)).toContain("SLUICE_PLACEMENT=cluster needs DATABASE_URL and NATS_URL")
   })
 })

@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
 import { catalogue } from "../../src/events/index.ts"
 import { sluice } from "../support/commands.ts"
+import { commandHere } from "../support/here.ts"
 import { type Platform, type Started, start, startPlatform } from "../support/platform.ts"
 import {
   askAdmin,
@@ -288,7 +289,7 @@ describe("sluice listen", () => {
 
   it("refuses what it cannot do, with a sentence", async () => {
     const run = async (args: ReadonlyArray<string>, more: Record<string, string> = { SLUICE_API_KEY: key }) => {
-      const finished = await sluice(["listen", ...args], { ...environment, ...more })
+      const finished = await commandHere(["listen", ...args], { ...environment, ...more })
       expect(finished.stderr).not.toContain(key)
       return refusal(finished)
     }

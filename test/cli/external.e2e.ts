@@ -9,6 +9,7 @@ import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { sluice } from "../support/commands.ts"
+import { commandHere } from "../support/here.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { type AdminContext, adminSection } from "./adminSection.ts"
 import { descendants, ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
@@ -80,7 +81,7 @@ describe("platforms on named servers", () => {
 
   it("refuse a later one on the same database, and go on", async () => {
     const later = { DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_PORT: "0" }
-    const { code, stderr, stdout } = await sluice(["serve"], { ...later, SLUICE_DATA_DIR: await folder() })
+    const { code, stderr, stdout } = await commandHere(["serve"], { ...later, SLUICE_DATA_DIR: await folder() })
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr.trimEnd().split("\n").at(-1)).toMatch(
       /^sluice: Another process runs the partitions of this database: /

@@ -10,7 +10,9 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { bundledText, canadianLines, usLines } from "../directory/support.ts"
-import { type Platform, sluice, start, startPlatform } from "../support/platform.ts"
+import { sluice } from "../support/commands.ts"
+import { startPlatformHere } from "../support/here.ts"
+import { type RunningPlatform, start } from "../support/platform.ts"
 import { canadianNpa, seedFiles, textOf, usNpa } from "./files.ts"
 import { ok, until, useDatabases, useFolders } from "./support.ts"
 
@@ -18,7 +20,7 @@ const database = useDatabases()
 const newFolder = useFolders()
 let folder = ""
 let seed: ReadonlyArray<string> = []
-let platform: Platform
+let platform: RunningPlatform
 let environment: Record<string, string> = {}
 
 const file = async (name: string, lines: ReadonlyArray<string>): Promise<string> => {
@@ -66,7 +68,7 @@ beforeAll(async () => {
   folder = await newFolder()
   seed = await seedFiles(folder)
   const url = await database("seeded")
-  platform = await startPlatform({
+  platform = await startPlatformHere({
     DATABASE_URL: url,
     NATS_URL: inject("natsUrl"),
     SLUICE_ADMIN_KEY: `adm_${"x1".repeat(20)}`

@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { closeSync, openSync } from "node:fs"
 import { text } from "node:stream/consumers"
 import { describe, expect, it } from "vitest"
+import { isVariantRun } from "../support/platform.ts"
 
 /** How a command ends whose stdout is this, and what it says. */
 const ended = async (program: string, args: ReadonlyArray<string>, stdout: number | "broken" | "pipe") => {
@@ -16,10 +17,12 @@ const ended = async (program: string, args: ReadonlyArray<string>, stdout: numbe
   return { told, code }
 }
 
+const sluice = isVariantRun ? "src/main.ts" : "bin/sluice.js"
+
+/** The last is answered without the program. */
 const programs = [
-  ["src/main.ts", ["config"]],
-  ["src/main.ts", ["config", "--json"]],
-  ["src/main.ts", ["--help"]],
+  [sluice, ["config"]],
+  [sluice, ["config", "--help"]],
   ["bin/sluice.js", ["--version"]]
 ] as const
 

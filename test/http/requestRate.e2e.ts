@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { ok, okJson, refusal, until, useFolders } from "../cli/support.ts"
 import { sluice } from "../support/commands.ts"
 import { urlOf } from "../support/database.ts"
+import { commandHere } from "../support/here.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { makeCopy } from "../support/templates.ts"
@@ -330,7 +331,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
 
   it("is one for a deployment: a second serve on its database is refused, and the first goes on", async () => {
     const { key } = await createOrganization("free")
-    const second = await sluice(["serve"], { ...environment, SLUICE_PORT: "0", SLUICE_DATA_DIR: await folder() })
+    const second = await commandHere(["serve"], { ...environment, SLUICE_PORT: "0", SLUICE_DATA_DIR: await folder() })
     expect(refusal(second)).toMatch(
       /^sluice: Another process runs the partitions of this database: .*this one does not start; stop the other one/s
     )
