@@ -6,8 +6,8 @@ import { setTimeout as pause } from "node:timers/promises"
 import { adminOf } from "../support/ask.ts"
 import { adminKey, type Node } from "./deployment.ts"
 
-/** Between two look-ups of a caller. */
-const restMillis = 20
+/** Between two look-ups of a caller, where a run does not say it. */
+const usualRestMillis = 20
 
 /** How long a look-up may take before its caller goes to another node. */
 const patienceMillis = 15_000
@@ -60,7 +60,11 @@ export interface Load {
 }
 
 /** Starts a caller for each organization. Numbers are of one exchange: 212-555 and the last four digits, then 212-556. */
-export const startLoad = (nodes: ReadonlyArray<Node>, organizations: ReadonlyArray<Organization>): Load => {
+export const startLoad = (
+  nodes: ReadonlyArray<Node>,
+  organizations: ReadonlyArray<Organization>,
+  restMillis: number = usualRestMillis
+): Load => {
   let isGoing = true
   const calls = organizations.map(
     (organization): Calls => ({

@@ -231,6 +231,8 @@ export interface RunOptions extends Means {
   readonly faults: ReadonlyArray<Fault>
   /** A folder for what the nodes write. */
   readonly logs?: string | undefined
+  /** How long a caller waits after each answer; without it, gaps are measured as closely as they can be. */
+  readonly restMillis?: number
 }
 
 export const runCluster = async (options: RunOptions): Promise<Report> => {
@@ -245,7 +247,7 @@ export const runCluster = async (options: RunOptions): Promise<Report> => {
 const play = async (deployment: Deployment, options: RunOptions): Promise<Report> => {
   const { nodes } = deployment
   const organizations = await makeOrganizations(nodes[0]!, organizationCount)
-  const load = startLoad(nodes, organizations)
+  const load = startLoad(nodes, organizations, options.restMillis)
   const violations: Array<string> = []
   const late: Array<string> = []
   const rounds: Array<RoundReport> = []
