@@ -33,7 +33,7 @@ import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createDirectoryNotices } from "../telco/DirectoryNotices.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, fillPagesOfDeliveries, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
-import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
+import { addPublicKeys, addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },
@@ -72,5 +72,6 @@ export const migrations: ReadonlyArray<Migration> = [
     number: 33,
     name: "thousands blocks, and changes of the number directory",
     run: Effect.all([addDirectoryBlocks, createDirectoryChanges, createDirectoryNotices])
-  }
+  },
+  { number: 34, name: "public keys of webhooks", run: addPublicKeys }
 ]

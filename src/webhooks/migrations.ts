@@ -70,6 +70,13 @@ export const addWebhookModes = Effect.gen(function* () {
   yield* sql`alter table ${sql(endpointsTable)} add version int4 not null default 1`
 })
 
+/** Keeps the public keys of secrets that have a private key, readable without the keys of the secrets. */
+export const addPublicKeys = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table webhook_secrets add public_key text`
+  yield* sql`create index webhook_secrets_public on webhook_secrets (endpoint_id) where public_key is not null`
+})
+
 /** Lets a delivery name the replay that made it; those from before name none. */
 export const addReplayOfDeliveries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

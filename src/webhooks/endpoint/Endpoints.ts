@@ -11,6 +11,7 @@ import type { AskError } from "../../engine/errors.ts"
 import { eventRetentionMillis, type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
+import { publicKeyOf } from "../secret/keyPair.ts"
 import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
@@ -57,8 +58,18 @@ export interface EndpointView {
   readonly lastDeliveryStatus: number | null
   /** Deliveries that wait or are being attempted, counted up to `maximumCountedPending`. */
   readonly pending: number
+  /** The public key of its secret, `whpk_…`; null where only the secret signs. */
+  readonly publicKey: string | null
   /** When the oldest event of those happened, milliseconds since the Unix epoch; null if nothing is pending. */
   readonly oldestPendingAt: number | null
+}
+
+/** An endpoint with its new secret. */
+export interface EndpointWithSecret {
+  readonly endpoint: Endpoint
+  readonly signingSecret: string
+  /** `whpk_…` where its deliveries are signed with a private key too, else null. */
+  readonly publicKey: string | null
 }
 
 /** The decided replay. */
@@ -79,7 +90,7 @@ export class Endpoints extends Context.Service<
       owner: Owner,
       ids: NewIds,
       endpoint: NewEndpoint
-    ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
+    ) => Effect.Effect<EndpointWithSecret, EndpointError>
     /** Lists endpoints, oldest first. */
     readonly list: (owner: Owner) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
     readonly get: (owner: Owner, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
@@ -117,13 +128,17 @@ export class Endpoints extends Context.Service<
         readonly types: ReadonlyArray<string> | null
       }
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly replay: DecidedReplay }, EndpointError>
-    /** Creates a new secret. The previous one signs too for `overlapSeconds`. */
+    /**
+     * Creates a new secret. The previous one signs too for `overlapSeconds`. `asymmetric` says whether it has a private
+     * key; by default it is as the previous one.
+     */
     readonly rotateSecret: (
       owner: Owner,
       endpointId: string,
       secretId: string,
-      overlapSeconds: number
-    ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
+      overlapSeconds: number,
+      asymmetric?: boolean
+    ) => Effect.Effect<EndpointWithSecret, EndpointError>
   }
 >()("sluice/webhooks/Endpoints") {
   /** `targets` says which URLs an endpoint may have. */
@@ -139,19 +154,22 @@ interface DeliveryRow {
   readonly lastDeliveryStatus: number | null
   readonly pending: number
   readonly oldestPendingAt: number | null
+  readonly publicKey: string | null
 }
 
 /** Adds PostgreSQL's figures of deliveries to endpoints. */
 const makeViews = (sql: SqlClient.SqlClient) => {
-  const lastDeliveries = (ids: ReadonlyArray<string>) =>
+  const lastDeliveries = (endpoints: ReadonlyArray<{ readonly id: string; readonly endpoint: Endpoint }>) =>
     Effect.map(
       sql<DeliveryRow>`
-        select w.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus",
-          jobs.pending, jobs.first_expiry - ${eventRetentionMillis}::int8 as "oldestPendingAt"
-        from ${sql(endpointsTable)} w join ${unnest(
-          ids.map((id) => ({ id })),
-          { id: "text" }
-        )} on w.id = batch.id
+        select batch.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus",
+          s.public_key as "publicKey", jobs.pending, jobs.first_expiry - ${eventRetentionMillis}::int8 as "oldestPendingAt"
+        from ${unnest(
+          endpoints.map(({ endpoint: { secretId }, id }) => ({ id, secret_id: secretId })),
+          { id: "text", secret_id: "text" }
+        )}
+        left join ${sql(endpointsTable)} w on w.id = batch.id
+        left join webhook_secrets s on s.id = batch.secret_id
         cross join lateral (
           select count(*) as pending, min(expires_at) as first_expiry
           from (
@@ -166,11 +184,10 @@ const makeViews = (sql: SqlClient.SqlClient) => {
   const withDeliveries = (endpoints: ReadonlyArray<{ readonly id: string; readonly endpoint: Endpoint }>) =>
     endpoints.length === 0
       ? Effect.succeed<ReadonlyArray<EndpointView>>([])
-      : Effect.map(lastDeliveries(endpoints.map(({ id }) => id)), (rows) =>
+      : Effect.map(lastDeliveries(endpoints), (rows) =>
           endpoints.map(({ endpoint, id }): EndpointView => {
-            const { lastDeliveryAt = null, lastDeliveryStatus = null } = rows.get(id) ?? {}
-            const { oldestPendingAt = null, pending = 0 } = rows.get(id) ?? {}
-            return { id, endpoint, lastDeliveryAt, lastDeliveryStatus, pending, oldestPendingAt }
+            const { lastDeliveryAt, lastDeliveryStatus, oldestPendingAt, pending, publicKey } = rows.get(id)!
+            return { id, endpoint, lastDeliveryAt, lastDeliveryStatus, pending, oldestPendingAt, publicKey }
           })
         )
 
@@ -213,6 +230,9 @@ const make = (targets: TargetPolicy) =>
     const find: Endpoints["Service"]["find"] = Effect.fn("Endpoints.find")((owner, endpointId) =>
       Effect.map(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) => endpoint)
     )
+
+    const hasKeys = ({ secretId }: Endpoint) =>
+      Effect.map(secrets.open([secretId]), (found) => publicKeyOf(found.get(secretId) ?? "") !== null)
 
     const service: Endpoints["Service"] = {
       check: Effect.fn("Endpoints.check")(function* ({ enabledEvents, headers = {}, rateLimit, url }) {
@@ -264,8 +284,12 @@ const make = (targets: TargetPolicy) =>
         return { endpoint: decided.endpoint, replay: decided.replay! }
       }),
 
-      rotateSecret: Effect.fn("Endpoints.rotateSecret")((owner, endpointId, secretId, overlapSeconds) =>
-        withSecret(owner, endpointId, secretId, { _tag: "RotateSecret", secretId, overlapSeconds })
+      rotateSecret: Effect.fn("Endpoints.rotateSecret")(
+        function* (owner, endpointId, secretId, overlapSeconds, asymmetric) {
+          const hasKeyPair = asymmetric ?? (yield* hasKeys(yield* find(owner, endpointId)))
+          const command = { _tag: "RotateSecret" as const, secretId, overlapSeconds }
+          return yield* withSecret(owner, endpointId, secretId, hasKeyPair, command)
+        }
       )
     }
     return Endpoints.of(service)

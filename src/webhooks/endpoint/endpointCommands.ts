@@ -9,6 +9,7 @@ import type { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import type { Owner } from "../../platform/model.ts"
 import type { SecretsUnavailable } from "../secret/errors.ts"
+import { publicKeyOf, secretOf } from "../secret/keyPair.ts"
 import type { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import type { TargetPolicy } from "../target/targets.ts"
 import {
@@ -46,6 +47,8 @@ export interface NewEndpoint {
   readonly headers?: CustomHeaders | undefined
   /** Attempts per second; default: no limit. */
   readonly rateLimit?: number | null | undefined
+  /** Whether its deliveries are signed with a private key too; default: false. */
+  readonly asymmetric?: boolean | undefined
 }
 
 /** The random ids of a new endpoint and its secrets; `headersId` is for its headers, if it has any. */
@@ -108,11 +111,17 @@ const forgettingRefused = <A>(
 
 /** Stores a signing secret and asks the command that names it. */
 export const makeWithSecret = (secrets: WebhookSecrets["Service"], { endpointAfter }: EndpointCommands) =>
-  Effect.fnUntraced(function* (owner: Owner, endpointId: string, secretId: string, command: OwnersCommand) {
+  Effect.fnUntraced(function* (
+    owner: Owner,
+    endpointId: string,
+    secretId: string,
+    asymmetric: boolean,
+    command: OwnersCommand
+  ) {
     const { organizationId } = owner
-    const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
+    const text = yield* secrets.create({ id: secretId, organizationId, endpointId }, asymmetric)
     const { endpoint } = yield* forgettingRefused(secrets, [secretId], endpointAfter(owner, endpointId, command))
-    return { endpoint, signingSecret }
+    return { endpoint, signingSecret: secretOf(text), publicKey: publicKeyOf(text) }
   })
 
 /** Stores headers and asks the command that names them, made by `use`. */
@@ -135,9 +144,9 @@ export const makeCreate = (secrets: WebhookSecrets["Service"], asking: EndpointC
   const withHeaders = makeWithHeaders(secrets)
   const withSecret = makeWithSecret(secrets, asking)
   return (owner: Owner, { endpointId, headersId, secretId }: NewIds, endpoint: NewEndpoint) => {
-    const { description, enabledEvents, headers = {}, rateLimit, url } = endpoint
+    const { asymmetric = false, description, enabledEvents, headers = {}, rateLimit, url } = endpoint
     return withHeaders(owner, endpointId, headersId, headers, (sealed) =>
-      withSecret(owner, endpointId, secretId, {
+      withSecret(owner, endpointId, secretId, asymmetric, {
         _tag: "Create",
         url,
         enabledEvents,

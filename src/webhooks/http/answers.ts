@@ -4,7 +4,7 @@
  */
 import { unmatchedPatterns } from "../../events/index.ts"
 import { quote } from "../../http/parameters.ts"
-import type { EndpointView } from "../endpoint/Endpoints.ts"
+import type { EndpointView, EndpointWithSecret } from "../endpoint/Endpoints.ts"
 import { type CustomHeaders, encodeHeaders } from "../endpoint/headers.ts"
 import type { Endpoint } from "../endpoint/model.ts"
 import type { WebhookSecrets } from "../secret/WebhookSecrets.ts"
@@ -19,11 +19,15 @@ const ownOf = ({ headers, rateLimit }: Pick<Endpoint, "headers" | "rateLimit">) 
   rate_limit: rateLimit
 })
 
-/** Completes an answer that was kept before there were headers and rates. */
+/** Completes an answer that was kept before there were headers, rates and public keys. */
 export const withOwn = <Answer extends object>(answer: Answer): Answer => ({
   ...ownOf({ headers: null, rateLimit: null }),
+  public_key: null,
   ...answer
 })
+
+/** Completes an answer with a new secret that was kept before there were public keys. */
+export const withPublicKey = <Answer extends object>(answer: Answer): Answer => ({ public_key: null, ...answer })
 
 /** The list form (docs/platform.md, 6.1). */
 export const wireEndpoint = ({ endpoint, id, ...known }: EndpointView): EndpointForm => ({
@@ -32,6 +36,7 @@ export const wireEndpoint = ({ endpoint, id, ...known }: EndpointView): Endpoint
   enabled_events: endpoint.enabledEvents,
   description: endpoint.description,
   ...ownOf(endpoint),
+  public_key: known.publicKey,
   is_active: endpoint.isActive,
   is_paused: endpoint.paused !== null,
   consecutive_failures: endpoint.consecutiveFailures,
@@ -53,16 +58,14 @@ export const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warn
 }
 
 /** The answer with a new endpoint and its secret. */
-export const createdEndpoint = (
-  id: string,
-  { endpoint, signingSecret }: { readonly endpoint: Endpoint; readonly signingSecret: string }
-) => ({
+export const createdEndpoint = (id: string, { endpoint, publicKey, signingSecret }: EndpointWithSecret) => ({
   id,
   url: endpoint.url,
   enabled_events: endpoint.enabledEvents,
   description: endpoint.description,
   ...ownOf(endpoint),
   signing_secret: signingSecret,
+  public_key: publicKey,
   is_active: endpoint.isActive,
   message: shownOnce,
   ...warningOf(endpoint.enabledEvents)
@@ -82,8 +85,13 @@ export const nothingMissed = {
  */
 export const askedOf = (
   secrets: WebhookSecrets["Service"],
-  { headers, rateLimit }: { readonly headers: CustomHeaders; readonly rateLimit: number | null }
+  {
+    asymmetric,
+    headers,
+    rateLimit
+  }: { readonly headers: CustomHeaders; readonly rateLimit: number | null; readonly asymmetric: boolean }
 ) => ({
+  ...(asymmetric ? { asymmetric } : {}),
   ...(Object.keys(headers).length === 0 ? {} : { headers: secrets.fingerprint(encodeHeaders(headers)) }),
   ...(rateLimit === null ? {} : { rateLimit })
 })

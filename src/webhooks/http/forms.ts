@@ -38,6 +38,15 @@ export const rateLimit = Schema.NullOr(Schema.Int).annotate({
   description: `Attempts per second at most, 1 to ${maximumRateLimit}; null for no limit`
 })
 
+/** Whether an endpoint's deliveries are signed with a private key too. */
+export const asymmetric = Schema.Boolean.annotate({
+  description: "Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)"
+})
+
+const publicKey = Schema.NullOr(Schema.String).annotate({
+  description: "whpk_…, with which anybody can verify the `v1a` signatures; null where there are none"
+})
+
 const headerNames = Schema.Array(Schema.String).annotate({
   description: "Names of the headers that each delivery carries besides the platform's"
 })
@@ -52,6 +61,7 @@ export const EndpointForm = Schema.Struct({
   description,
   header_names: headerNames,
   rate_limit: rateLimit,
+  public_key: publicKey,
   is_active: Schema.Boolean,
   is_paused: Schema.Boolean,
   consecutive_failures: Schema.Int,
@@ -87,6 +97,7 @@ export const CreatedWebhookEndpoint = Schema.Struct({
   header_names: headerNames,
   rate_limit: rateLimit,
   signing_secret: signingSecret,
+  public_key: publicKey,
   is_active: Schema.Boolean,
   message: Schema.String,
   warning
@@ -127,11 +138,22 @@ export const Unpaused = Schema.Struct({
 export const RotatedSecret = Schema.Struct({
   id: EndpointForm.fields.id,
   signing_secret: signingSecret,
+  public_key: publicKey,
   previous_secret_expires_at: Schema.NullOr(Millis).annotate({
     description: "Until then the secret before signs too; null where it no longer does"
   }),
   message: Schema.String
 }).annotate({ identifier: "RotatedWebhookSecret" })
+
+/** The public keys of an endpoint. */
+export const WebhookKeys = Schema.Struct({
+  keys: Schema.Array(
+    Schema.Struct({
+      key: Schema.String.annotate({ description: "whpk_ and the 32 bytes of an Ed25519 key in base64" }),
+      created_at: Millis
+    })
+  ).annotate({ description: "The newest first; during a rotation two, since both sign" })
+}).annotate({ identifier: "WebhookKeys" })
 
 /** A listed delivery. */
 export const WebhookDelivery = Schema.Struct({

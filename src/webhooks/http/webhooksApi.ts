@@ -8,11 +8,20 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenAp
 import { EventId } from "../../events/index.ts"
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
-import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
+import {
+  Conflict,
+  EnvelopeInvalidRequest,
+  EnvelopeUnavailable,
+  IdempotencyKeyReused,
+  InvalidRequest,
+  NotFound,
+  Unavailable
+} from "../../http/wireErrors.ts"
 import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
 import { deliveryStatuses } from "../delivery/model.ts"
 import { defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
 import {
+  asymmetric,
   CreatedWebhookEndpoint,
   DeliveryRequestShown,
   description,
@@ -30,8 +39,10 @@ import {
   url,
   WebhookDelivery,
   WebhookDeliveryDetail,
+  WebhookKeys,
   WebhookReplay
 } from "./forms.ts"
+import { verifyPublicText } from "./verifyPublicText.ts"
 import { verifyText } from "./verifyText.ts"
 
 /** The two sentences about a URL (docs/platform.md, 6.3). Their bodies hold nothing else. */
@@ -81,7 +92,8 @@ const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
     enabled_events: enabledEvents,
     description: Schema.optionalKey(description),
     headers: Schema.optionalKey(headers),
-    rate_limit: Schema.optionalKey(rateLimit)
+    rate_limit: Schema.optionalKey(rateLimit),
+    asymmetric: Schema.optionalKey(asymmetric)
   }).annotate({ identifier: "CreateWebhookEndpoint" }),
   success: once(CreatedWebhookEndpoint, 201),
   error: [InvalidRequest, WebhookUrlInvalid, Conflict, IdempotencyKeyReused, Unavailable]
@@ -191,7 +203,8 @@ const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rota
     Schema.Struct({
       overlapSeconds: Schema.optionalKey(Schema.Int).annotate({
         description: `How long the secret before signs too: 0 to ${maximumOverlapSeconds}, default ${defaultOverlapSeconds}`
-      })
+      }),
+      asymmetric: Schema.optionalKey(asymmetric)
     })
   ],
   success: once(RotatedSecret, 200),
@@ -202,6 +215,17 @@ const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rota
   .annotateMerge(
     OpenApi.annotations({ summary: "Give a new signing secret", description: "It is in this answer only." })
   )
+
+const keys = HttpApiEndpoint.get("listKeys", "/.well-known/webhook-keys", {
+  query: { endpoint: id.annotate({ description: "Id of the endpoint, we_…" }) },
+  success: WebhookKeys,
+  error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List the public keys of an endpoint",
+    description: "No API key needed. Empty for an endpoint that has none, and for an id that is none."
+  })
+)
 
 const deliveries = HttpApiEndpoint.get("listDeliveries", "/v1/webhooks/:id/deliveries", {
   params: { id },
@@ -317,6 +341,7 @@ const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:re
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .add(
     create,
+    keys,
     list,
     get,
     update,
@@ -335,6 +360,6 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .annotateMerge(
     OpenApi.annotations({
       title: "Webhooks",
-      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order.\n\n${verifyText()}`
+      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order.\n\n${verifyText()}\n\n${verifyPublicText()}`
     })
   ) {}

@@ -8,6 +8,7 @@ import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
+import { EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { IdempotentRequests, type Keep, type Once } from "../../platform/IdempotentRequests.ts"
 import { type Owner, ownerOf } from "../../platform/model.ts"
@@ -19,7 +20,16 @@ import { Replays } from "../replay/Replays.ts"
 import { SecretsUnavailable } from "../secret/errors.ts"
 import { deliveryHeaders } from "../secret/signature.ts"
 import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
-import { askedOf, createdEndpoint, nothingMissed, shownOnce, warningOf, wireEndpoint, withOwn } from "./answers.ts"
+import {
+  askedOf,
+  createdEndpoint,
+  nothingMissed,
+  shownOnce,
+  warningOf,
+  wireEndpoint,
+  withOwn,
+  withPublicKey
+} from "./answers.ts"
 import { isRejection, refused } from "./errors.ts"
 import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./webhooksApi.ts"
 
@@ -94,9 +104,10 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
   ({
     create: effectful(({ headers, payload }) =>
       asOwner((owner) => {
-        const { description = null, enabled_events, headers: own = {}, rate_limit: rateLimit = null, url } = payload
+        const { asymmetric = false, description = null, enabled_events, headers: own = {}, url } = payload
+        const { rate_limit: rateLimit = null } = payload
         const endpoint = { url, enabledEvents: enabled_events, description }
-        const added = { headers: own, rateLimit }
+        const added = { headers: own, rateLimit, asymmetric }
         return Effect.andThen(
           endpoints.check({ ...endpoint, ...added }),
           once(
@@ -138,27 +149,46 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
       asOwner((owner) => endpoints.remove(owner, params.id)).pipe(
         Effect.as({ id: params.id, deleted: true as const }),
         refused("NotFound")
+      )
+  }) satisfies Handling
+
+/** Handlers of secrets and their public keys. */
+const secretHandlers = ({ endpoints, requests, secrets }: Services) =>
+  ({
+    listKeys: ({ query }) =>
+      secrets.publicKeys(query.endpoint).pipe(
+        Effect.map((keys) => ({ keys: keys.map(({ createdAt, key }) => ({ key, created_at: createdAt })) })),
+        Effect.catchTag("SecretsUnavailable", () =>
+          Effect.fail(EnvelopeUnavailable.of("The keys cannot be read right now; the request is safe to repeat"))
+        )
       ),
 
     rotateSecret: effectful(({ headers, params, payload }) =>
       asOwner((owner) => {
-        const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
+        const { asymmetric, overlapSeconds = defaultOverlapSeconds } = payload ?? {}
         return once(
           requests,
           owner,
           headers,
-          { operation: "rotate-secret", id: params.id, overlapSeconds },
+          {
+            operation: "rotate-secret",
+            id: params.id,
+            overlapSeconds,
+            ...(asymmetric === undefined ? {} : { asymmetric })
+          },
           () => ({ secretId: newSecretId() }),
           ({ secretId }) =>
             Effect.map(
-              endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds),
-              ({ endpoint, signingSecret }) => ({
+              endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds, asymmetric),
+              ({ endpoint, publicKey, signingSecret }) => ({
                 id: params.id,
                 signing_secret: signingSecret,
+                public_key: publicKey,
                 previous_secret_expires_at: endpoint.previousSecret?.until ?? null,
                 message: shownOnce
               })
-            )
+            ),
+          withPublicKey
         )
       }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
     )
@@ -325,6 +355,7 @@ export const layerWebhooks = HttpApiBuilder.group(
     }
     return handlers.handleAll({
       ...endpointHandlers(services),
+      ...secretHandlers(services),
       ...sendingHandlers(services),
       ...deliveryHandlers(services)
     })

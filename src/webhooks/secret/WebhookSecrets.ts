@@ -11,6 +11,7 @@ import { fingerprint, type Sealed, type SecretsKeys, seal, unseal } from "../../
 import { Sealing } from "../../platform/IdempotentRequests.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { SecretsUnavailable } from "./errors.ts"
+import { publicKeyOf, withKeyPair } from "./keyPair.ts"
 import { makeSecret } from "./signature.ts"
 
 /** Most decrypted secrets in memory, about 200 bytes each. */
@@ -25,6 +26,12 @@ export interface SecretPlace {
   readonly id: string
   readonly organizationId: string
   readonly endpointId: string
+}
+
+/** A public key of an endpoint, `whpk_…`, with the time when it was made, milliseconds since the Unix epoch. */
+export interface PublicKey {
+  readonly key: string
+  readonly createdAt: number
 }
 
 /** Stored secrets need a key that is not configured: most likely the configuration has another one. Terminal. */
@@ -45,10 +52,12 @@ export class WebhookSecrets extends Context.Service<
   WebhookSecrets,
   {
     /**
-     * Makes a secret and answers its `whsec_…` text. The same id again is the same secret. Joins the caller's
-     * transaction.
+     * Makes a secret, with a private key behind it where that is asked for (`keyPair.ts`), and answers its text. The
+     * same id again is the same secret. Joins the caller's transaction.
      */
-    readonly create: (place: SecretPlace) => Effect.Effect<string, SecretsUnavailable>
+    readonly create: (place: SecretPlace, hasKeyPair?: boolean) => Effect.Effect<string, SecretsUnavailable>
+    /** The public keys of an endpoint's secrets, the newest first. */
+    readonly publicKeys: (endpointId: string) => Effect.Effect<ReadonlyArray<PublicKey>, SecretsUnavailable>
     /** Stores a given text. The same id again changes nothing. Joins the caller's transaction. */
     readonly put: (place: SecretPlace, text: string) => Effect.Effect<void, SecretsUnavailable>
     /**
@@ -109,6 +118,15 @@ export const forgetSecrets = (
           )} where s.id = batch.id`)
       )
 
+const makePublicKeys = (sql: SqlClient.SqlClient) =>
+  Effect.fn("WebhookSecrets.publicKeys")((endpointId: string) =>
+    sql<PublicKey>`
+      select public_key as key, created_at as "createdAt" from webhook_secrets
+      where endpoint_id = ${endpointId} and public_key is not null order by created_at desc, id`.pipe(
+      Effect.mapError(unavailable)
+    )
+  )
+
 const make = (keys: SecretsKeys) =>
   Effect.map(SqlClient.SqlClient, (sql) => {
     /** Moved to the end by each use. */
@@ -138,13 +156,14 @@ const make = (keys: SecretsKeys) =>
 
     return WebhookSecrets.of({
       create: Effect.fn("WebhookSecrets.create")(
-        function* ({ endpointId, id, organizationId }: SecretPlace) {
+        function* ({ endpointId, id, organizationId }: SecretPlace, hasKeyPair = false) {
           const now = yield* Clock.currentTimeMillis
-          const text = makeSecret()
+          const text = hasKeyPair ? withKeyPair(makeSecret()) : makeSecret()
           const { ciphertext, keyId } = seal(keys, text, aboutSecret(id, endpointId))
           const [row] = yield* sql<Row & { readonly isNew: boolean }>`
-          insert into webhook_secrets as s (id, organization_id, endpoint_id, key_id, ciphertext, created_at)
-          values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})
+          insert into webhook_secrets as s
+            (id, organization_id, endpoint_id, key_id, ciphertext, created_at, public_key)
+          values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now}, ${publicKeyOf(text)})
           on conflict (id) do update set id = s.id
           returning s.id, s.endpoint_id, s.key_id, s.ciphertext`
           // Not cached, because the transaction may still be rolled back.
@@ -154,6 +173,8 @@ const make = (keys: SecretsKeys) =>
         },
         Effect.mapError((error: SqlError.SqlError) => unavailable(error))
       ),
+
+      publicKeys: makePublicKeys(sql),
 
       put: Effect.fn("WebhookSecrets.put")(
         function* ({ endpointId, id, organizationId }: SecretPlace, text: string) {

@@ -5,6 +5,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto"
 import { Schema } from "effect"
 import { Event } from "../../events/index.ts"
+import { isSignedPublic, publicKeyPrefix, secretOf, signPublic } from "./keyPair.ts"
 
 /** The header with the time and the signatures. See {@link sign}. */
 export const signatureHeader = "X-PlatformWebhook-Signature"
@@ -36,7 +37,7 @@ const standardKeyBytesLeast = 24
 /** How far a delivery's time may be from the receiver's by default, in seconds. See {@link verifyWebhook}. */
 export const defaultToleranceSeconds = 300
 
-/** The longest signature header that is examined, in characters. The platform sends two signatures at most. */
+/** The longest signature header that is examined, in characters. The platform sends four signatures at most. */
 const maximumHeaderLength = 1024
 
 /** The most secrets that a receiver may give: the current and previous one of a rotation, and room for a mistake. */
@@ -91,14 +92,18 @@ export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, r
   )
 }
 
+/** What Standard Webhooks signs: id, time and body, with dots between them. */
+const standardContent = (id: string, timestamp: string, rawBody: RawBody): Buffer =>
+  Buffer.concat([Buffer.from(`${id}.${timestamp}.`), typeof rawBody === "string" ? Buffer.from(rawBody) : rawBody])
+
 /** The headers of Standard Webhooks; none when no secret has a key for that scheme. */
 const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Readonly<Record<string, string>> => {
-  const signatures = delivery.secrets.flatMap((secret) => {
-    const key = standardKeyOf(secret)
-    if (key === undefined) return []
-    const digest = createHmac("sha256", key).update(`${delivery.eventId}.${timestampSeconds}.`).update(delivery.rawBody)
-    return [`v1,${digest.digest("base64")}`]
+  const content = standardContent(delivery.eventId, String(timestampSeconds), delivery.rawBody)
+  const symmetric = delivery.secrets.flatMap((text) => {
+    const key = standardKeyOf(secretOf(text))
+    return key === undefined ? [] : [`v1,${createHmac("sha256", key).update(content).digest("base64")}`]
   })
+  const signatures = [...symmetric, ...delivery.secrets.flatMap((text) => signPublic(text, content) ?? [])]
   return signatures.length === 0
     ? {}
     : {
@@ -114,7 +119,10 @@ export interface DeliveryToSign {
   /** The moment of this attempt, milliseconds since the Unix epoch. */
   readonly nowMillis: number
   readonly rawBody: RawBody
-  /** The current secret, and behind it the previous one while it still signs. */
+  /**
+   * The current secret, and behind it the previous one while it still signs. A text that is stored with a private key
+   * signs with both.
+   */
   readonly secrets: ReadonlyArray<string>
 }
 
@@ -136,7 +144,7 @@ export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<strin
     "User-Agent": deliveryUserAgent,
     [eventIdHeader]: delivery.eventId,
     [timestampHeader]: String(timestampSeconds),
-    [signatureHeader]: sign(delivery.secrets, timestampSeconds, delivery.rawBody),
+    [signatureHeader]: sign(delivery.secrets.map(secretOf), timestampSeconds, delivery.rawBody),
     ...standardHeaders(delivery, timestampSeconds)
   }
 }
@@ -255,12 +263,50 @@ const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
   }
 }
 
+/** The id and the time of a delivery, and whether it is signed. */
+interface Checked {
+  readonly id: string
+  readonly timestamp: string
+  readonly isSigned: boolean
+}
+
+const unixSeconds = /^(?:0|[1-9][0-9]{0,14})$/
+
+const checkShared = (rawBody: RawBody, headers: ReceivedHeaders, secrets: ReadonlyArray<string>): Checked => {
+  const timestamp = headerOf(headers, timestampHeader)
+  const id = headerOf(headers, eventIdHeader)
+  const signed = parseSignature(headerOf(headers, signatureHeader))
+  if (!unixSeconds.test(timestamp)) refuse("malformed_header", `The header ${timestampHeader} is not Unix seconds`)
+  if (signed.timestamp !== timestamp)
+    refuse("malformed_header", `The headers ${timestampHeader} and ${signatureHeader} differ in their timestamp`)
+  let isSigned = false
+  for (const one of secrets) {
+    const expected = hmac(one, timestamp, rawBody)
+    // The loop runs to its end, so that its time does not reveal which signature fitted.
+    for (const signature of signed.signatures) isSigned = timingSafeEqual(expected, signature) || isSigned
+  }
+  return { id, timestamp, isSigned }
+}
+
+const checkPublic = (rawBody: RawBody, headers: ReceivedHeaders, publicKeys: ReadonlyArray<string>): Checked => {
+  const id = headerOf(headers, standardIdHeader)
+  const timestamp = headerOf(headers, standardTimestampHeader)
+  const signatures = headerOf(headers, standardSignatureHeader)
+  if (signatures.length > maximumHeaderLength)
+    refuse("malformed_header", `The header ${standardSignatureHeader} is longer than ${maximumHeaderLength} characters`)
+  if (!unixSeconds.test(timestamp))
+    refuse("malformed_header", `The header ${standardTimestampHeader} is not Unix seconds`)
+  const content = standardContent(id, timestamp, rawBody)
+  return { id, timestamp, isSigned: isSignedPublic(publicKeys, signatures, content) }
+}
+
 /**
  * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (docs/platform.md,
  * 7.3).
  *
  * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation
- * either of the two fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in
+ * either of the two fits, because both sign. In place of secrets it may be public keys, `whpk_…`, of an endpoint that
+ * signs with a private key too; one list has either. `toleranceSeconds` is how far the delivery's time may be from now in
  * either direction; `Infinity` turns that check off. `nowMillis` is for tests; by default it is the system's time,
  * because a receiver has no Effect and so no Clock. The comparison takes the same time wherever signatures differ.
  *
@@ -295,26 +341,20 @@ export const verifyWebhook = (
 ): ReceivedEvent => {
   if (!(toleranceSeconds >= 0)) throw new RangeError("the tolerance must be a number of seconds from 0")
   const secrets = secretsOf(secret)
-  const timestamp = headerOf(headers, timestampHeader)
-  const id = headerOf(headers, eventIdHeader)
-  const signed = parseSignature(headerOf(headers, signatureHeader))
-  if (!/^(?:0|[1-9][0-9]{0,14})$/.test(timestamp))
-    refuse("malformed_header", `The header ${timestampHeader} is not Unix seconds`)
-  if (signed.timestamp !== timestamp)
-    refuse("malformed_header", `The headers ${timestampHeader} and ${signatureHeader} differ in their timestamp`)
-
-  let isSigned = false
-  for (const one of secrets) {
-    const expected = hmac(one, timestamp, rawBody)
-    // The loop runs to its end, so that its time does not reveal which signature fitted.
-    for (const signature of signed.signatures) isSigned = timingSafeEqual(expected, signature) || isSigned
-  }
+  const isPublic = secrets.every((one) => one.startsWith(publicKeyPrefix))
+  if (!isPublic && secrets.some((one) => one.startsWith(publicKeyPrefix)))
+    throw new TypeError("verifyWebhook takes signing secrets or public keys, not both in one list")
+  const { id, isSigned, timestamp } = (isPublic ? checkPublic : checkShared)(rawBody, headers, secrets)
   if (!isSigned) refuse("signature_mismatch", "No signature fits the body and the timestamp")
 
   const offSeconds = Math.abs(Math.floor(nowMillis / 1000) - Number(timestamp))
   if (!(offSeconds <= toleranceSeconds))
     refuse("timestamp_outside_tolerance", `The delivery's time is ${offSeconds} s off, more than ${toleranceSeconds} s`)
   const event = eventOfBody(rawBody)
-  if (event.eventId !== id) refuse("invalid_event", `The header ${eventIdHeader} does not name the event of the body`)
+  if (event.eventId !== id)
+    refuse(
+      "invalid_event",
+      `The header ${isPublic ? standardIdHeader : eventIdHeader} does not name the event of the body`
+    )
   return event
 }

@@ -74,6 +74,7 @@ const bounce = Buffer.from("Subject: bounce\r\n\r\nNo such user").toString("base
 
 const specials: Readonly<Record<string, (account: Account, world: World) => Special | Promise<Special>>> = {
   "GET /v1/carrier": () => ({ query: { ocn: "9104" } }),
+  "GET /.well-known/webhook-keys": async ({ has }) => ({ query: { endpoint: await has.endpoint() } }),
   "GET /v1/npa": () => ({ query: { npa: "212" } }),
   "GET /v1/billing/entitlement": () => ({ query: { product: "send" } }),
   "POST /v1/talk/speech": () => ({ body: { text: "Hello", voice } }),

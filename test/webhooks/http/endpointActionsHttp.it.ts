@@ -83,6 +83,7 @@ describe("POST /v1/webhooks/{id}/rotate-secret", () => {
       const rotated = await rotate(tenant, id, body)
       expect(rotated).toStrictEqual({
         id,
+        public_key: null,
         signing_secret: secretForm,
         previous_secret_expires_at: expect.any(Number),
         message: expect.stringContaining("shown this once")

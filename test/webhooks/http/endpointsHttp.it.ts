@@ -28,6 +28,7 @@ describe("POST /v1/webhooks", () => {
       header_names: [],
       rate_limit: null,
       signing_secret: secretForm,
+      public_key: null,
       is_active: true,
       message: expect.stringContaining("shown this once")
     })

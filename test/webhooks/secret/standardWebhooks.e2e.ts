@@ -2,6 +2,7 @@
  * Deliveries of the running platform checked with other people's receivers: the `standardwebhooks` package as it is published, beside the
  * documented signature; also through a rotation, and for secrets that were made before there was a second scheme.
  */
+import { createPublicKey, verify } from "node:crypto"
 import { Webhook } from "standardwebhooks"
 import { describe, expect, it } from "vitest"
 import { parseSecretsKeys, seal } from "../../../src/common/secretsKeys.ts"
@@ -52,6 +53,46 @@ describe("a delivery", () => {
     expect(signaturesOf(received!)).toEqual(
       [signing_secret, hook.secret].map((one) => expectedSignature(one, received!))
     )
+  })
+
+  it("[platform 6.11] is signed with a private key too where that is asked for, with both keys during a rotation", async () => {
+    const tenant = await whole().tenant()
+    const hook = await tenant.hook()
+    interface Rotated {
+      readonly signing_secret: string
+      readonly public_key: string | null
+    }
+    const rotate = (body?: object) => bodyOf<Rotated>(tenant.ask("POST", `${hook.path}/rotate-secret`, body))
+    const keys = async () => {
+      const [, , , id] = hook.path.split("/")
+      const answer = await fetch(`${whole().url}/.well-known/webhook-keys?endpoint=${id}`)
+      return ((await answer.json()) as { keys: ReadonlyArray<{ key: string }> }).keys.map(({ key }) => key)
+    }
+    expect((await rotate()).public_key).toBeNull()
+    const first = await rotate({ asymmetric: true })
+    const second = await rotate()
+    expect(second.public_key).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/)
+    await expect.poll(keys).toEqual([second.public_key, first.public_key])
+    await tenant.happens("telco.lookup.completed")
+    const [received] = await hook.receives(1)
+    const event = eventIn(received!)
+    const standard = standardHeaders(received!)
+    const signatures = standard["webhook-signature"]!.split(" ")
+    expect(signatures.map((one) => one.split(",")[0])).toEqual(["v1", "v1", "v1a", "v1a"])
+    for (const key of [first.public_key!, second.public_key!]) {
+      // By the specification, with nothing of ours.
+      const x = Buffer.from(key.slice(5), "base64").toString("base64url")
+      const publicKey = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })
+      const content = Buffer.from(`${standard["webhook-id"]}.${standard["webhook-timestamp"]}.${received!.body}`)
+      const fits = signatures.filter((one) => verify(null, content, publicKey, Buffer.from(one.slice(4), "base64")))
+      expect(fits).toHaveLength(1)
+      expect(verifyWebhook(received!.body, received!.headers, key)).toEqual(event)
+    }
+    for (const secret of [first.signing_secret, second.signing_secret])
+      expect(new Webhook(secret).verify(received!.body, standard)).toEqual(event)
+    const [other] = [await bodyOf<Rotated>(tenant.ask("POST", `${hook.path}/rotate-secret`, { asymmetric: false }))]
+    expect(other.public_key).toBeNull()
+    expect(() => verifyWebhook(`${received!.body} `, received!.headers, first.public_key!)).toThrow("No signature")
   })
 
   it("[platform 7.3] carries no standard headers while only a secret of the earlier form signs, and both once it was rotated", async () => {
