@@ -127,6 +127,11 @@ func (c *Client) WebhooksList(ctx context.Context, query Query, into any) error 
 	return c.Request(ctx, "GET", "/v1/webhooks", query, nil, into)
 }
 
+// WebhooksListKeys: List the public keys of an endpoint.
+func (c *Client) WebhooksListKeys(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/.well-known/webhook-keys", query, nil, into)
+}
+
 // WebhooksGet: Get an endpoint.
 func (c *Client) WebhooksGet(ctx context.Context, id string, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/webhooks/"+url.PathEscape(id), query, nil, into)

@@ -109,6 +109,10 @@ class Operations:
         """List endpoints, oldest first."""
         return self.request("GET", "/v1/webhooks", query, None)
 
+    def webhooks_list_keys(self, **query: Any) -> Any:
+        """List the public keys of an endpoint."""
+        return self.request("GET", "/.well-known/webhook-keys", query, None)
+
     def webhooks_get(self, id: str, **query: Any) -> Any:
         """Get an endpoint."""
         return self.request("GET", f"/v1/webhooks/{_part(id)}", query, None)

@@ -1376,6 +1376,10 @@ export type RotatedWebhookSecret = {
      */
     signing_secret: string;
     /**
+     * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
+     */
+    public_key: string | null;
+    /**
      * Until then the secret before signs too; null where it no longer does
      */
     previous_secret_expires_at: number | null;
@@ -1407,6 +1411,10 @@ export type UnpausedWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    /**
+     * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
+     */
+    public_key: string | null;
     is_active: boolean;
     is_paused: boolean;
     consecutive_failures: number;
@@ -1480,6 +1488,10 @@ export type UpdatedWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    /**
+     * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
+     */
+    public_key: string | null;
     is_active: boolean;
     is_paused: boolean;
     consecutive_failures: number;
@@ -1557,6 +1569,10 @@ export type WebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    /**
+     * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
+     */
+    public_key: string | null;
     is_active: boolean;
     is_paused: boolean;
     consecutive_failures: number;
@@ -1577,6 +1593,22 @@ export type WebhookEndpoint = {
      * Milliseconds since the Unix epoch
      */
     created_at: number;
+};
+
+export type WebhookKeys = {
+    /**
+     * The newest first; during a rotation two, since both sign
+     */
+    keys: Array<{
+        /**
+         * whpk_ and the 32 bytes of an Ed25519 key in base64
+         */
+        key: string;
+        /**
+         * Milliseconds since the Unix epoch
+         */
+        created_at: number;
+    }>;
 };
 
 export type CreatedWebhookEndpoint = {
@@ -1608,6 +1640,10 @@ export type CreatedWebhookEndpoint = {
      * whsec_…; not to be had again
      */
     signing_secret: string;
+    /**
+     * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
+     */
+    public_key: string | null;
     is_active: boolean;
     message: string;
     /**
@@ -1639,6 +1675,10 @@ export type CreateWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit?: number | null;
+    /**
+     * Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)
+     */
+    asymmetric?: boolean;
 };
 
 export type TalkInternalError = {
@@ -4504,6 +4544,40 @@ export type WebhooksCreateResponses = {
 
 export type WebhooksCreateResponse = WebhooksCreateResponses[keyof WebhooksCreateResponses];
 
+export type WebhooksListKeysData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * Id of the endpoint, we_…
+         */
+        endpoint: string;
+    };
+    url: '/.well-known/webhook-keys';
+};
+
+export type WebhooksListKeysErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * What the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type WebhooksListKeysError = WebhooksListKeysErrors[keyof WebhooksListKeysErrors];
+
+export type WebhooksListKeysResponses = {
+    /**
+     * WebhookKeys
+     */
+    200: WebhookKeys;
+};
+
+export type WebhooksListKeysResponse = WebhooksListKeysResponses[keyof WebhooksListKeysResponses];
+
 export type WebhooksDeleteData = {
     body?: never;
     path: {
@@ -4787,6 +4861,10 @@ export type WebhooksRotateSecretData = {
          * How long the secret before signs too: 0 to 604800, default 86400
          */
         overlapSeconds?: number;
+        /**
+         * Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)
+         */
+        asymmetric?: boolean;
     };
     headers?: {
         'idempotency-key'?: string;
