@@ -3,6 +3,9 @@ import { exampleEvent, exampleMillis, lastPage, type OperationExamples } from ".
 
 const endpointId = "we_oi0fCRBl6UelgyRRwuwlnJ"
 
+/** The bytes of "an example of a key, of 32 bytes". */
+const publicKey = "whpk_YW4gZXhhbXBsZSBvZiBhIGtleSwgb2YgMzIgYnl0ZXM="
+
 const settings = {
   id: endpointId,
   url: "https://example.com/hook",
@@ -10,7 +13,8 @@ const settings = {
   description: "Look-ups",
   header_names: [],
   rate_limit: null,
-  is_active: true
+  is_active: true,
+  public_key: publicKey
 }
 
 const endpoint = {
@@ -103,10 +107,16 @@ export const eventExamples = (): OperationExamples => ({
 /** Endpoints and their deliveries. */
 export const webhookExamples = (): OperationExamples => ({
   "webhooks.create": {
-    body: { url: settings.url, enabled_events: settings.enabled_events, description: settings.description },
+    body: {
+      url: settings.url,
+      enabled_events: settings.enabled_events,
+      description: settings.description,
+      asymmetric: true
+    },
     answer: { ...settings, signing_secret: secret, message }
   },
   "webhooks.list": { answer: { endpoints: [endpoint] } },
+  "webhooks.listKeys": { answer: { keys: [{ key: publicKey, created_at: exampleMillis }] } },
   "webhooks.get": { answer: endpoint },
   "webhooks.update": { body: { enabled_events: ["telco.*", "send.email.*"] }, answer: endpoint },
   "webhooks.delete": { answer: { id: endpointId, deleted: true } },
@@ -123,6 +133,7 @@ export const webhookExamples = (): OperationExamples => ({
     answer: {
       id: endpointId,
       signing_secret: secret,
+      public_key: publicKey,
       previous_secret_expires_at: exampleMillis + 86_400_000,
       message
     }
