@@ -377,8 +377,10 @@ export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ clus
     resolvedQuietly(cluster ? { ...flags, placement: Option.some("cluster") } : flags),
     ({ config, unknown }) => {
       let starting = true
+      const listeners: Array<() => void> = []
       const ready = () => {
         starting = false
+        for (const listener of listeners.splice(0)) listener()
       }
       const served = Effect.gen(function* () {
         if (isWorker()) return yield* run(config, ready, yield* takeSeat)
@@ -390,7 +392,13 @@ export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ clus
       )
       return explained(Effect.scoped(served), config.dataDir).pipe(
         Effect.provideService(ProgressIsLogged, logsAsJson(config) && config.development === "off"),
-        Effect.provide(layerObservability(config, () => starting))
+        Effect.provide(
+          layerObservability(
+            config,
+            () => starting,
+            (listener) => listeners.push(listener)
+          )
+        )
       )
     }
   )

@@ -37,6 +37,25 @@ const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>
     if (!isQuiet() || !LogLevel.isLessThan(options.logLevel, "Warn")) logger.log(options)
   })
 
+/** Most lines that wait for the end of a start; a start that notes more tells them as they come. */
+const maximumHeld = 200
+
+/** What is merely noted waits for the end of a start: programs read every line. */
+export const heldWhile = (
+  isHeld: () => boolean,
+  onReady: (listener: () => void) => void,
+  logger: Logger.Logger<unknown, void>
+): Logger.Logger<unknown, void> => {
+  const held: Array<Logger.Options<unknown>> = []
+  onReady(() => {
+    for (const line of held.splice(0)) logger.log(line)
+  })
+  return Logger.make((options) => {
+    if (isHeld() && LogLevel.isLessThan(options.logLevel, "Warn") && held.length < maximumHeld) held.push(options)
+    else logger.log(options)
+  })
+}
+
 /** The line about lines that were left out; it is never left out itself. */
 const leftOutMessage = "Log lines were left out"
 
@@ -115,7 +134,11 @@ const layerLeftOut = (sampling: LogSampler): Layer.Layer<never> => {
  * Loggers, least level and exporters of the configuration. A start tells its own progress: where that is text and
  * nobody has asked for another form or level, what is merely noted joins when it is over.
  */
-export const layerObservability = (config: Config, isStarting: () => boolean = () => false): Layer.Layer<never> => {
+export const layerObservability = (
+  config: Config,
+  isStarting: () => boolean = () => false,
+  onReady: (listener: () => void) => void = () => {}
+): Layer.Layer<never> => {
   const pretty = !logsAsJson(config)
   // Where its progress is text, JSON between its lines would be for nobody.
   const isText = pretty || config.development === "on"
@@ -126,7 +149,9 @@ export const layerObservability = (config: Config, isStarting: () => boolean = (
     Logger.layer([
       sampled(
         sampling,
-        quietWhile(isQuiet, pretty ? Logger.consolePretty() : Logger.withConsoleError(Logger.formatJson)),
+        pretty
+          ? quietWhile(isQuiet, Logger.consolePretty())
+          : heldWhile(isQuiet, onReady, Logger.withConsoleError(Logger.formatJson)),
         config.accessLog === "on"
       )
     ]),

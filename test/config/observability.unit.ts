@@ -2,7 +2,7 @@
 import { Effect, Logger } from "effect"
 import { describe, expect, it } from "vitest"
 import { LogSampler, samplingLimits } from "../../src/config/LogSampler.ts"
-import { sampled } from "../../src/config/observability.ts"
+import { heldWhile, sampled } from "../../src/config/observability.ts"
 
 const run = async (lines: Effect.Effect<void>, hasAccessLog = false) => {
   const sampling = new LogSampler()
@@ -51,5 +51,29 @@ describe("logs", () => {
       })
     )
     expect([written.length, due]).toEqual([310, []])
+  })
+
+  it("of a start are told when it is over, in order; warnings at once", async () => {
+    const told: Array<string> = []
+    let isHeld = true
+    let over = () => {}
+    const logger = heldWhile(
+      () => isHeld,
+      (listener) => {
+        over = listener
+      },
+      Logger.make<unknown, void>(({ message }) => void told.push(String(message)))
+    )
+    const lines = Effect.gen(function* () {
+      yield* Effect.logInfo("one")
+      yield* Effect.logInfo("two")
+      yield* Effect.logWarning("three")
+      expect(told).toEqual(["three"])
+      isHeld = false
+      over()
+      yield* Effect.logInfo("four")
+    })
+    await Effect.runPromise(Effect.provide(lines, Logger.layer([logger])))
+    expect(told).toEqual(["three", "one", "two", "four"])
   })
 })
