@@ -14,6 +14,10 @@ export class HandoffMetrics {
     boundaries: seconds
   })
 
+  private readonly unrecordedMails = Metric.gauge("sluice_send_emails_unrecorded", {
+    description: "Emails of acknowledged frames that have no row yet, while they are handed over from memory"
+  })
+
   constructor(context: Context.Context<never>) {
     this.context = context
   }
@@ -41,6 +45,11 @@ export class HandoffMetrics {
 
   latency(millis: number): void {
     this.latencies.updateUnsafe(Math.max(0, millis) / 1000, this.context)
+  }
+
+  /** Sets the number of emails of acknowledged frames that have no row yet. */
+  unrecorded(emails: number): void {
+    this.unrecordedMails.updateUnsafe(emails, this.context)
   }
 
   /** Sets the backlog of one partition. The age is that of the mail that has been due for longest, in seconds. */

@@ -126,6 +126,7 @@ export const startHandoff = (
     const scanning = Effect.gen(function* () {
       const reason = yield* transport.live.waits
       groups.liveWaits = reason !== undefined
+      parts.metrics.unrecorded(parts.tasks.unrecorded)
       for (const partition of yield* partitions) yield* scan(parts, groups, partition)
       const now = yield* Clock.currentTimeMillis
       if (reason !== undefined && groups.hasWaiting && now >= toldAt + waitingToldMillis) {
