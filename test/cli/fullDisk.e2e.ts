@@ -55,7 +55,7 @@ describe("a full disk", needing("mount"), () => {
   it("is one sentence at a first start and in a command, and nothing is begun", async () => {
     await mount(40)
     expect(refusal(await sluice(["serve"], environment()))).toMatch(full("256"))
-    expect(refusal(await sluice(["orgs", "list"], environment()))).toMatch(full("256"))
+    expect(refusal(await sluice(["orgs", "create", "Acme"], environment()))).toMatch(full("256"))
     await run("umount", [folder])
   })
 

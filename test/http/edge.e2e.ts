@@ -167,7 +167,7 @@ describe("orders that cannot be meant", () => {
       "sluice: Invalid field 'expiresAt': 2020-01-01T00:00:00.000Z is over. Expected a time to come."
     )
     const limit = await sluice(["orgs", "set-limits", id, "--requests-per-minute", "0"], environment)
-    expect(limit.code).toBe(1)
+    expect(limit.code).toBe(2)
     expect(limit.stderr).toContain("Expected a number of at least 1, unlimited or plan")
   })
 })

@@ -316,7 +316,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
   ])("refuses orgs %s %j", async (command, args, sentence) => {
     const { id } = await createOrganization("free")
     const { code, stderr, stdout } = await sluice(["orgs", command, id, ...args], platform.environment)
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(`${stdout}${stderr}`).toMatch(sentence)
   })
 
