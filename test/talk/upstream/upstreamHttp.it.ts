@@ -132,26 +132,26 @@ describe("a speech service", () => {
   it("that answers with an error, no audio or nothing is 503, and its words stay here", async () => {
     const secret = "the upstream quota of org-17 is used up"
     const json = { "content-type": "application/json" }
-    const cases: ReadonlyArray<[string, typeof answer, string | null]> = [
-      ["400", (response) => response.writeHead(400, json).end(JSON.stringify({ error: { message: secret } })), null],
-      ["401", (response) => response.writeHead(401, json).end(JSON.stringify({ error: { message: secret } })), null],
-      ["429", (response) => response.writeHead(429, { ...json, "retry-after": "7" }).end(secret), "5"],
-      ["500", (response) => response.writeHead(500, json).end(secret), "5"],
-      ["200 with an error", (response) => response.writeHead(200, json).end(JSON.stringify({ error: secret })), "5"],
-      ["200 with a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end(secret), "5"],
-      ["a redirect", (response) => response.writeHead(307, { location: "http://127.0.0.1:1/elsewhere" }).end(), null],
-      ["no bytes", (response) => response.writeHead(200, { "content-type": "audio/wav" }).end(), null],
-      ["a hang-up", (_, __, request) => request.socket.destroy(), "5"],
+    const cases: ReadonlyArray<[string, typeof answer, number]> = [
+      ["400", (response) => response.writeHead(400, json).end(JSON.stringify({ error: { message: secret } })), 1],
+      ["401", (response) => response.writeHead(401, json).end(JSON.stringify({ error: { message: secret } })), 1],
+      ["429", (response) => response.writeHead(429, { ...json, "retry-after": "7" }).end(secret), 5],
+      ["500", (response) => response.writeHead(500, json).end(secret), 5],
+      ["200 with an error", (response) => response.writeHead(200, json).end(JSON.stringify({ error: secret })), 5],
+      ["200 with a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end(secret), 5],
+      ["a redirect", (response) => response.writeHead(307, { location: "http://127.0.0.1:1/elsewhere" }).end(), 1],
+      ["no bytes", (response) => response.writeHead(200, { "content-type": "audio/wav" }).end(), 1],
+      ["a hang-up", (_, __, request) => request.socket.destroy(), 5],
       [
         "half a file",
         (response, _, request) => {
           response.writeHead(200, { "content-type": "audio/wav", "content-length": "100" }).write("RIFF")
           request.socket.end()
         },
-        "5"
+        5
       ]
     ]
-    for (const [name, given, retryAfter] of cases) {
+    for (const [name, given, leastSeconds] of cases) {
       answer = given
       for (const format of ["wav", ...(name === "half a file" ? [] : ["mp3"])]) {
         const reply = await server().speak({ ...good, format })
@@ -159,7 +159,8 @@ describe("a speech service", () => {
           503,
           { error: expect.stringMatching(/^The speech (service|engine) /) }
         ])
-        expect(reply.headers.get("retry-after"), name).toBe(retryAfter)
+        // It grows while 503 follow each other.
+        expect(Number(reply.headers.get("retry-after")), name).toBeGreaterThanOrEqual(leastSeconds)
         expect(reply.bytes.toString()).not.toMatch(/org-17|127\.0\.0\.1|sk-/)
       }
     }
