@@ -2,7 +2,7 @@
  * Handles the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
  * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
  */
-import { Clock, Effect, identity, Layer, SchemaIssue, type Types } from "effect"
+import { Clock, Effect, identity, Layer, SchemaIssue, Semaphore, type Types } from "effect"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
@@ -153,10 +153,14 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
   }) satisfies Handling
 
 /** Handlers of secrets and their public keys. */
+/** Reads of public keys at a time. Anybody may ask, so their share of the database's connections is small. */
+const publicKeyReads = Semaphore.makeUnsafe(2)
+
 const secretHandlers = ({ endpoints, requests, secrets }: Services) =>
   ({
     listKeys: ({ query }) =>
       secrets.publicKeys(query.endpoint).pipe(
+        publicKeyReads.withPermit,
         Effect.map((keys) => ({ keys: keys.map(({ createdAt, key }) => ({ key, created_at: createdAt })) })),
         Effect.catchTag("SecretsUnavailable", () =>
           Effect.fail(EnvelopeUnavailable.of("The keys cannot be read right now; the request is safe to repeat"))
