@@ -41,7 +41,9 @@ describe("[platform 8.4] a read that takes too long", () => {
   ])("is 503 in its product's shape, and is given up: %s", async (path, body) => {
     const before = released
     const { retryAfter, status, text } = await ask(path)
-    expect([status, retryAfter, JSON.parse(text), released - before]).toEqual([503, "1", body, 1])
+    expect([status, JSON.parse(text), released - before]).toEqual([503, body, 1])
+    // It grows with other 503 of this process.
+    expect(Number(retryAfter)).toBeGreaterThanOrEqual(1)
   })
 
   it("and others go on", async () => {
