@@ -1,11 +1,12 @@
 /**
  * Changes an organization's plans and limits by decisions of its actor. A change is durable when it is answered, in
- * force at the next request, and in the organization's row soon after. Needs `Engine`.
+ * force at the next request, and in the organization's row, so that a read after it shows it. Needs `Engine`.
  */
-import { Context, Data, Effect, Layer } from "effect"
-import type { Engine } from "../engine/Engine.ts"
+import { Context, Data, Duration, Effect, Layer } from "effect"
+import { Engine } from "../engine/Engine.ts"
 import type { AskError } from "../engine/errors.ts"
 import { isRetryable } from "../engine/errors.ts"
+import * as Reactors from "../engine/Reactors.ts"
 import { EngineOnDemand } from "./EngineOnDemand.ts"
 import type { PlatformPlan, SendPlan } from "./model.ts"
 import { OrganizationActor, type OrganizationLimits, type OrganizationState } from "./OrganizationActor.ts"
@@ -41,24 +42,32 @@ export class OrganizationPlans extends Context.Service<
   )
 }
 
+type PlansCommand = Parameters<typeof OrganizationActor.options.decide>[1]
+
+/** How long an answer waits for the row, milliseconds. While PostgreSQL is away the change is in force all the same. */
+const shownWithinMillis = 1_000
+
 const make = (started: Effect.Effect<Engine["Service"], PlansUnavailable>): OrganizationPlans["Service"] => {
   const refused = (error: AskError) =>
     // A terminal error is a fault of this program: plans and limits are small and were checked.
     isRetryable(error, { isIdempotent: true })
       ? Effect.fail(new PlansUnavailable({ message: error.message }))
       : Effect.die(error)
-  return OrganizationPlans.of({
-    setPlans: (organization, plans) =>
-      Effect.flatMap(started, (engine) =>
-        engine.ask(OrganizationActor, { organization }, { _tag: "SetPlans", ...plans }).pipe(Effect.catch(refused))
-      ),
-    followSubscription: (organization) =>
-      Effect.flatMap(started, (engine) =>
-        engine.ask(OrganizationActor, { organization }, { _tag: "FollowSubscription" }).pipe(Effect.catch(refused))
-      ),
-    setLimits: (organization, limits) =>
-      Effect.flatMap(started, (engine) =>
-        engine.ask(OrganizationActor, { organization }, { _tag: "SetLimits", limits }).pipe(Effect.catch(refused))
+  const decide = (organization: string, command: PlansCommand) =>
+    Effect.flatMap(started, (engine) =>
+      engine.ask(OrganizationActor, { organization }, command).pipe(
+        Effect.catch(refused),
+        Effect.tap(() =>
+          Reactors.settledFor(organization).pipe(
+            Effect.provideService(Engine, engine),
+            Effect.timeoutOption(Duration.millis(shownWithinMillis))
+          )
+        )
       )
+    )
+  return OrganizationPlans.of({
+    setPlans: (organization, plans) => decide(organization, { _tag: "SetPlans", ...plans }),
+    followSubscription: (organization) => decide(organization, { _tag: "FollowSubscription" }),
+    setLimits: (organization, limits) => decide(organization, { _tag: "SetLimits", limits })
   })
 }

@@ -82,7 +82,9 @@ describe("a deletion", () => {
 
     expect(await run(Effect.flip(deletion.remove(id, "Other")))).toMatchObject({ _tag: "NameDiffers" })
     expect((await ask("GET", "/v1/send/tenants")).status).toBe(200)
-    const deleted = await run(deletion.remove(id, "Acme"))
+    // One call deletes as much as there is time for.
+    let deleted = await run(deletion.remove(id, "Acme"))
+    while (deleted.erasedAt === null) deleted = await run(deletion.remove(id, "Acme"))
     expect(deleted).toEqual({ id, deletedAt: expect.any(Number), erasedAt: expect.any(Number) })
     await until(async () => (await ask("GET", "/v1/send/tenants")).status === 401)
 
