@@ -1,4 +1,4 @@
-/** What a platform answers instead of a result, as errors with types. */
+/** The platform's errors, as classes. */
 
 /** Facts of an answer that is an error. */
 export interface ErrorFacts {

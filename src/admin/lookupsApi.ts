@@ -7,7 +7,7 @@ import { AdminAccess } from "./access.ts"
 
 const { inInventory: _, localTimes: __, ...fields } = TelcoLookup.fields
 
-/** What the directory knows of a number, without an organization. */
+/** The directory's record of a number, without an organization. */
 export const DirectoryNumber = Schema.Struct(fields).annotate({ identifier: "DirectoryNumber" })
 
 export const lookupsGroup = HttpApiGroup.make("lookups")

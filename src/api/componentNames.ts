@@ -3,7 +3,7 @@
  * code knows. Pure.
  */
 
-/** What begins the names of errors, by the shape of their bodies (docs/platform.md, 1.5). */
+/** The beginning of an error's name, by the shape of its body (docs/platform.md, 1.5). */
 const shapes: ReadonlyArray<readonly [ours: string, shown: string]> = [
   ["Nested", "Send"],
   ["Envelope", "Platform"],

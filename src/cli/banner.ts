@@ -8,7 +8,7 @@ const labelColumns = 9
 export const bannerLine = (label: string, text: string): string => `  ${label.padEnd(labelColumns)}${text}`
 
 export interface BannerLines {
-  /** What a terminal shows first. */
+  /** The text that a terminal shows first. */
   readonly title: ReadonlyArray<string>
   /** Where the API and its pages are. */
   readonly url: string

@@ -1,6 +1,6 @@
 /** Gives examples of commands, for `--help` and docs/reference/commands.md. */
 
-/** What to type, and what it does. */
+/** A command line, and its effect. */
 export type CommandExample = readonly [command: string, meaning: string]
 
 /** By command. */

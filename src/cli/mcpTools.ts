@@ -101,7 +101,7 @@ export const mcpTools = (description: Description, allowsWrite: boolean): Readon
   Object.entries(description.paths)
     .flatMap(([path, operations]) =>
       Object.entries(operations)
-        // What needs a key takes one: neither probes, nor what other sites report.
+        // Operations that take an API key: no probes, and no reports of other sites.
         .filter(
           ([, { operationId, security = [] }]) => security.some((one) => "bearer" in one) && !without.has(operationId)
         )

@@ -31,16 +31,16 @@ const parseHeaders = (text: string): Record<string, string> =>
     })
   )
 
-/** What is merely noted is left out while it is so. */
+/** Leaves out lines below a warning while `isQuiet` holds. */
 const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> =>
   Logger.make((options) => {
     if (!isQuiet() || !LogLevel.isLessThan(options.logLevel, "Warn")) logger.log(options)
   })
 
-/** Most lines that wait for the end of a start; a start that notes more tells them as they come. */
+/** Most lines that wait for the end of a start; more are logged as they come. */
 const maximumHeld = 200
 
-/** What is merely noted waits for the end of a start: programs read every line. */
+/** Keeps lines below a warning until a start has ended: programs read its output line by line. */
 export const heldWhile = (
   isHeld: () => boolean,
   onReady: (listener: () => void) => void,

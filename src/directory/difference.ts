@@ -33,7 +33,7 @@ export const keysOf = (dataset: Dataset) => namesOf(dataset).slice(0, dataset.ke
 const valuesOf = (dataset: Dataset) => namesOf(dataset).slice(dataset.keyLength)
 const of = (alias: string, names: ReadonlyArray<string>) => names.map((name) => `${alias}.${name}`).join(", ")
 
-/** What the statements on a staged file are made of: `c` is a stored record, `s` a staged one. */
+/** Parts of the statements on a staged file: `c` is a stored record, `s` a staged one. */
 export const makeFragments = (sql: SqlClient.SqlClient, dataset: Dataset, scope: Scope) => {
   const stored = sql`${sql(dataset.table)} c`
   const staged = sql`${sql(stagingTable(dataset))} s`

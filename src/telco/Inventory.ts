@@ -50,7 +50,7 @@ export class Inventory extends Context.Service<
      * seconds is missed.
      */
     readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
-    /** Those of these numbers, at most `maximumNumbers`, that the organization has. Else as `has`. */
+    /** Answers the given numbers, at most `maximumNumbers`, that the organization has. Otherwise as `has`. */
     readonly among: (
       organizationId: string,
       numbers: ReadonlyArray<string>

@@ -117,7 +117,7 @@ const makeTimes = (now: number) => {
 
 type Command = Parameters<typeof TelcoActor.options.decide>[1]
 
-/** What the directory does not know. */
+/** The result of a number without a record. */
 const unknown = {
   country: null,
   state: null,

@@ -5,7 +5,7 @@ import { codeOf, expectedNumber, normalizeNumber } from "./numbers.ts"
 /** Most numbers in one request. */
 export const maximumLookups = 1_000
 
-/** What the directory knows of a number. */
+/** The directory's record of a number. */
 export interface FoundNumber extends NumberingCode {
   readonly tn: string
   /** IANA names of the zones that the area code spans; empty where the directory does not know. */

@@ -97,7 +97,7 @@ export const start = (
     readonly cwd?: string
     readonly program?: string | undefined
     readonly isLeashed?: boolean
-    /** What it reads from its standard input. */
+    /** The text on its standard input. */
     readonly input?: string
   } = {}
 ): Started => {

@@ -3,7 +3,7 @@
  * somebody asks for the description.
  */
 
-/** What an operation is given and returns, by example. */
+/** The request and the answers of an operation, by example. */
 export interface OperationExample {
   /** The body of a request that the platform accepts; undefined for an operation without a body. */
   readonly body?: unknown

@@ -44,7 +44,7 @@ export interface OfferedMail {
 type Register = TaskRegister<OfferedMail, JobOutcome>
 type MailTask = Task<OfferedMail, JobOutcome>
 
-/** What a transaction writes of an email that was offered. */
+/** The view of an offered email that a transaction writes. */
 export type WrittenMail = WrittenTask<OfferedMail, JobOutcome>
 
 /** An email of its life, which waits or is under way. */
@@ -99,7 +99,7 @@ export const jobWritten = (job: NewJob, written: WrittenMail | undefined): NewJo
       const { dueAt, lane = job.lane, payload = job.payload } = outcome
       return { ...job, lane, dueAt, payload }
     }
-    // Whoever takes it finds the same fault, and parks it.
+    // Its next taker finds the same fault, and parks it.
     case "Parked":
       return job
   }
@@ -153,7 +153,7 @@ export class MailTasks implements TaskSource {
     }
   }
 
-  /** What a transaction writes of the email that a record accepts; undefined where it was not offered. */
+  /** Answers the view of the email that a record accepts, for a transaction; undefined where it was not offered. */
   written({ index, partition, sequence }: LogRecord): WrittenMail | undefined {
     return this.registers.get(partition)?.write(sequence, index, "")
   }

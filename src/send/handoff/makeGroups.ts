@@ -67,7 +67,7 @@ const traced = <A>(
       })
     : attempt
 
-/** What an attempt has come to, as long as its job is this process's own. */
+/** Makes an attempt, as long as its job is this process's own. */
 const attemptedOf = (parts: HandoffContext, one: HandoffGroup, { attempt, job }: MailAttempt, told: { at: number }) =>
   Clock.currentTimeMillis.pipe(
     Effect.flatMap((now) => {
@@ -170,7 +170,7 @@ export const makeGroups = (parts: HandoffContext, run: (effect: Effect.Effect<vo
   })
   const record = Effect.fnUntraced(function* (one: HandoffGroup) {
     for (;;) {
-      // What ends in the same moment is told in one command.
+      // Results of the same moment share one command.
       yield* recording(recordMillis)
       const ended = groups.toRecord(one)
       if (ended.length === 0) return

@@ -53,7 +53,7 @@ const typeName = (type: string): string =>
     .map((word) => `${word[0]!.toUpperCase()}${word.slice(1)}`)
     .join("")
 
-/** What the description says of deliveries. */
+/** The description of deliveries. */
 interface WebhooksDocument {
   /** A path item for each type of the catalogue. */
   readonly webhooks: Readonly<Record<string, unknown>>

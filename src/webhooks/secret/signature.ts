@@ -92,7 +92,7 @@ export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, r
   )
 }
 
-/** What Standard Webhooks signs: id, time and body, with dots between them. */
+/** The signed text of Standard Webhooks: id, time and body, with dots between them. */
 const standardContent = (id: string, timestamp: string, rawBody: RawBody): Buffer =>
   Buffer.concat([Buffer.from(`${id}.${timestamp}.`), typeof rawBody === "string" ? Buffer.from(rawBody) : rawBody])
 

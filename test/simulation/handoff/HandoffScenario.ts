@@ -23,7 +23,7 @@ export type Operation = keyof typeof operations
 export const Fault = faultOf<Operation>(operations)
 export interface Fault extends Schema.Schema.Type<typeof Fault> {}
 
-/** What the relay does with mail until told otherwise. */
+/** The relay's behaviour until a step changes it. */
 export const relayModes = ["takes", "is slow", "hangs", "puts off", "refuses", "parts", "blames", "waits"] as const
 export type RelayMode = (typeof relayModes)[number]
 

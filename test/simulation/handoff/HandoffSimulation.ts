@@ -12,7 +12,7 @@ import { MailQueue } from "./MailQueue.ts"
 import { SimulatedAccounts } from "./SimulatedAccounts.ts"
 import { SimulatedWorkers } from "./SimulatedWorkers.ts"
 
-/** What the checker found. */
+/** A finding of the checker. */
 export interface Violation {
   readonly checker: string
   readonly message: string

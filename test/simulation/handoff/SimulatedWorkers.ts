@@ -61,7 +61,7 @@ export class SimulatedWorkers {
     })
     this.process = new SimulatedProcess(simulation.world, number, logger)
     this.services = Context.add(this.process.services, Scope.Scope, this.scope)
-    // What is in the log already is the reactor's alone.
+    // Only the reactor sees records that are in the log already.
     this.acknowledged = simulation.accounts.log.length
   }
 

@@ -4,7 +4,7 @@ import { operations } from "./HandoffScenario.ts"
 export { fromJson, generate, type Scenario } from "./HandoffScenario.ts"
 export { describe, type Outcome, play, shrink } from "./playHandoff.ts"
 
-/** What a campaign must have reached for its silence to mean something. */
+/** Marks that a campaign must reach, so that its silence means something. */
 export const requiredMarks: ReadonlyArray<string> = [
   ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
   "crash",
