@@ -4,7 +4,7 @@
  * middleware that has failed can no longer add a header to the error's response.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, type Exit, Option } from "effect"
+import { Context, Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 
 /** The decision about a counted request. The limiter's own type has more fields, which are not used here. */
@@ -18,18 +18,6 @@ export type RateResult<Decision extends RateDecision = RateDecision> =
   | undefined
   | Effect.Effect<Decision | undefined>
 
-/**
- * The progress of the fast lane on a request that it could not answer after all. The general path continues from there,
- * so that nothing is counted or done twice.
- */
-export interface FastLaneProgress<Principal = unknown, Decision extends RateDecision = RateDecision> {
-  readonly startedNanos: bigint
-  readonly principal: Principal
-  readonly taken: RateResult<Decision>
-  /** The handler's outcome, if it has run. */
-  readonly outcome: Exit.Exit<unknown, unknown> | undefined
-}
-
 export interface RequestStateShape {
   /** The value of `X-Request-Id`: the caller's where it is well-formed, else made here. */
   readonly requestId: string
@@ -37,8 +25,6 @@ export interface RequestStateShape {
   responseHeaders: Record<string, string> | undefined
   /** The body's bytes, if the fast lane has read them. */
   body: Uint8Array | undefined
-  /** Undefined for a request that the general path handles from its beginning. */
-  begun: FastLaneProgress | undefined
 }
 
 export class RequestState extends Context.Service<RequestState, RequestStateShape>()("sluice/http/RequestState") {}
@@ -49,8 +35,7 @@ const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
 export const makeRequestState = (given: string | ReadonlyArray<string> | undefined): RequestStateShape => ({
   requestId: typeof given === "string" && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
   responseHeaders: undefined,
-  body: undefined,
-  begun: undefined
+  body: undefined
 })
 
 /** The default for `Retry-After`. */
@@ -75,11 +60,3 @@ export const unlessRead = (sentence: string): Effect.Effect<string> =>
     const isRead = Option.exists(request, ({ method }) => method === "GET" || method === "HEAD")
     return Effect.succeed(isRead ? readUnanswered : sentence)
   })
-
-const handedOver = new WeakMap<object, RequestStateShape>()
-
-/** Hands the fast lane's state of one of Node's requests to the general path. */
-export const handOver = (request: object, state: RequestStateShape): void => void handedOver.set(request, state)
-
-/** Takes the state that the fast lane left for a request, if any. */
-export const takeOver = (request: object): RequestStateShape | undefined => handedOver.get(request)

@@ -1,7 +1,7 @@
 /**
  * Reads the bodies of requests strictly (docs/platform.md, 1.2): UTF-8, storable text, and `{}` for a missing body
- * whose fields are all optional. The edge applies it to each request, so that no endpoint has to think of it; the fast
- * lane leaves all other bodies to this.
+ * whose fields are all optional. The edge applies it to each request, so that no endpoint has to think of it. The fast lane
+ * reads bodies with `strictText` too, and leaves requests without a body that needs one to the edge.
  */
 import { Context, Effect, SchemaAST } from "effect"
 import { HttpRouter, type HttpServerRequest } from "effect/http"
@@ -15,7 +15,7 @@ export class BodyRefused extends Error {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const textOf = (bytes: ArrayBuffer): string => {
+const textOf = (bytes: ArrayBuffer | Uint8Array): string => {
   try {
     return utf8.decode(bytes)
   } catch {
@@ -34,6 +34,13 @@ const checkTexts = (text: string): void => {
   }
   const place = unstorablePlace(value)
   if (place !== undefined) throw new BodyRefused(unstorableField(place))
+}
+
+/** The text of a body with bytes. Throws `BodyRefused` if it is no UTF-8, or holds a text that cannot be stored. */
+export const strictText = (bytes: ArrayBuffer | Uint8Array): string => {
+  const text = textOf(bytes)
+  checkTexts(text)
+  return text
 }
 
 /** An endpoint as a route's name. */
@@ -73,9 +80,7 @@ export const withStrictBody = (
         const route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route
         return route !== undefined && withoutBody.has(routeOf(request.method, route.path)) ? "{}" : ""
       }
-      const read = textOf(bytes)
-      checkTexts(read)
-      return read
+      return strictText(bytes)
     })
   )
   // The bytes stay those of the request itself, which keeps them once they are read.

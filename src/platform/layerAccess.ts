@@ -15,13 +15,7 @@ import {
   NestedUnauthorized,
   NestedUnavailable
 } from "../http/nestedErrors.ts"
-import {
-  type FastLaneProgress,
-  type RateResult,
-  RequestState,
-  retryAfter,
-  retryAfterMillis
-} from "../http/RequestState.ts"
+import { type RateResult, RequestState, retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
@@ -216,7 +210,7 @@ const makeMark = <Refusal>(
   { authentication }: AccessServices,
   takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>,
   checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>,
-  fieldsOf: (decision: Decision) => Record<string, string> | undefined
+  { fieldsOf = rateLimitFields, refusals }: AccessOptions<Refusal>
 ) =>
   grantsAccess<Principal, Decision>({
     principal: CurrentPrincipal,
@@ -230,7 +224,8 @@ const makeMark = <Refusal>(
       }
     },
     takeOf,
-    fieldsOf
+    fieldsOf,
+    refusalOf: (decision) => refusals.rateLimited(overLimit(decision))
   })
 
 /** The bound of bodies if an endpoint has its own. */
@@ -296,18 +291,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
         ? Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(refusals.unavailable(tooManyMessage)))
         : counted(fiber, principal, take(principal))
     }
-    /**
-     * Continues a request that the fast lane has left. If its handler has run, its outcome has the endpoint's errors,
-     * as here.
-     */
-    const resume = (
-      fiber: RequestFiber,
-      { outcome, principal, taken }: FastLaneProgress<Principal, Decision>
-    ): Admitted => (outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted))
     return Effect.withFiber((fiber): Admitted => {
-      const { begun } = Context.getUnsafe(fiber.context, RequestState)
-      // The fast lane took both from the mark below.
-      if (begun !== undefined) return resume(fiber, begun as FastLaneProgress<Principal, Decision>)
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
       const key = givenKey(request.headers, query)
@@ -325,7 +309,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       )
     })
   }
-  return middleware(before, makeMark(services, takeOf, checkOf, fieldsOf))
+  return middleware(before, makeMark(services, takeOf, checkOf, options))
 }
 
 const services = Effect.gen(function* () {

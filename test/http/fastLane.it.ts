@@ -21,12 +21,27 @@ afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 const answerOf = async (way: Way, raw: RawCase) => withoutMoment(await exchangeRaw(way, raw), way.values)
 
+const unparsable = '"message":"This is not a well-formed HTTP request."}}'
+
+/**
+ * Whether two answers are alike. A line that is no HTTP ends the connection with a refusal, and drops an answer that was
+ * not written by then: one path may be quicker by that answer.
+ */
+const areAlike = (one: string, other: string): boolean => {
+  if (one === other) return true
+  if (!one.endsWith(unparsable) || !other.endsWith(unparsable)) return false
+  const [shorter = "", longer = ""] = [one, other]
+    .map((text) => text.slice(0, text.lastIndexOf("HTTP/1.1 400 Bad Request")))
+    .sort((left, right) => left.length - right.length)
+  return longer.startsWith(shorter)
+}
+
 /** Sends the same to both and gives what differs; one case after the other, since each counts. */
 const differences = async (first: Way, second: Way, cases: Iterable<RawCase>, enough = 5): Promise<Array<unknown>> => {
   const found: Array<unknown> = []
   for (const raw of cases) {
     const [one, other] = await Promise.all([answerOf(first, raw), answerOf(second, raw)])
-    if (one !== other) found.push({ asked: raw.parts.map(String), one, other })
+    if (!areAlike(one, other)) found.push({ asked: raw.parts.map(String), one, other })
     if (found.length >= enough) break
   }
   return found
@@ -55,6 +70,16 @@ const post = (target: string, body: string) =>
     `POST ${target} HTTP/1.1\r\nAuthorization: Bearer {key}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
   )
 
+const unpause = "POST /v1/webhooks/we_none/unpause HTTP/1.1\r\nAuthorization: Bearer {key}\r\nContent-Length: 2\r\n"
+
+const unreadable: RawCase = {
+  parts: [
+    "POST /v1/webhooks HTTP/1.1\r\nAuthorization: Bearer {key}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n",
+    Buffer.from([0xff, 0x20])
+  ],
+  incomplete: false
+}
+
 const created = post("/v1/webhooks", '{"url":"https://hooks.example.com/in","enabled_events":["*"]}')
 
 describe("the fast lane beside the general path", { timeout: patienceMillis }, () => {
@@ -71,7 +96,16 @@ describe("the fast lane beside the general path", { timeout: patienceMillis }, (
     ...["rotate-secret", "unpause"].map((act) => [act, post(`/v1/webhooks/we_none/${act}`, "{}")] as const),
     ["test", one("POST /v1/webhooks/we_none/test HTTP/1.1\r\nX-API-Key: {key}\r\nConnection: close\r\n\r\n")] as const,
     ["create", created] as const,
-    ["an email", post("/v1/send/emails", '{"from":"ann@one.test","to":"b@two.test","subject":"","text":""}')] as const
+    ["an email", post("/v1/send/emails", '{"from":"ann@one.test","to":"b@two.test","subject":"","text":""}')] as const,
+    ["nothing found", read("/v1/npa/999")] as const,
+    ["a body that is no JSON", post("/v1/webhooks/we_none/unpause", "{")] as const,
+    ["a body that is no UTF-8", unreadable] as const,
+    ["a text that cannot be stored", post("/v1/webhooks", '{"url":"\\u0000"}')] as const,
+    ["a missing field of a product's own words", post("/v1/webhooks", "{}")] as const,
+    [
+      "a header that does not decode",
+      one(`${unpause}Idempotency-Key: ${"k".repeat(300)}\r\nConnection: close\r\n\r\n{}`)
+    ] as const
   ])("takes what it is for: %s", async (_, raw) => {
     await untilTaken(ways.fast, ways.ordinary, read("/v1/npa/212"))
     const before = ways.fast.taken()
@@ -193,7 +227,7 @@ describe("what this test would show", { timeout: patienceMillis }, () => {
     ["answers of other records", { answersStale: true }, read("/v1/npa/212")]
   ])("%s", async (_, fault, found) => {
     const [faulty, other] = [await ways.faulty(fault), await ways.another()]
-    expect(await differences(faulty, other, [read("/v1/npa/999")])).toEqual([])
+    expect(await differences(faulty, other, [read("/v1/nothing")])).toEqual([])
     await untilTaken(faulty, other, found)
     expect(await differences(faulty, other, [found])).toHaveLength(1)
     expect(await differences(faulty, other, drawn(3, 300), 1)).toHaveLength(1)

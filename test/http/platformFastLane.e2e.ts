@@ -57,7 +57,7 @@ it("answers a hot read, and counts each once at the limit", async () => {
   expect(platform.stderr()).not.toContain("asked-")
 })
 
-it("leaves a limit that is reached to the general path, which counts nothing twice", async () => {
+it("refuses what is over its limit, counted once", async () => {
   const id = await makeOrganization(platform, { name: "limit", plan: "team" })
   await askAdmin(platform, "PUT", `/organizations/${id}/limits`, { requestsPerMinute: 20 })
   const key = await askAdmin(platform, "POST", `/organizations/${id}/keys`, { services: ["directory"], scopes: [] })
@@ -67,14 +67,14 @@ it("leaves a limit that is reached to the general path, which counts nothing twi
     counted.push(await ask(String(key.key), "/v1/npa/212"))
     return counted.at(-1)!.status === 429
   })
-  expect(counted.at(-1)).toMatchObject({ isFast: false, remaining: 0, body: { error: "rate_limited" } })
+  expect(counted.at(-1)).toMatchObject({ isFast: true, remaining: 0, body: { error: "rate_limited" } })
   expect(counted.at(-2)).toMatchObject({ isFast: true, remaining: 0, status: 200 })
 })
 
-it("leaves an error to the general path", async () => {
+it("answers an error that a handler finds, and leaves a refused parameter to the general path", async () => {
   const { key } = await makeTenant(platform, { name: "errors", plan: "team" }, "directory")
   await untilFast(key, "/v1/npa/212")
-  expect(await ask(key, "/v1/npa/999")).toMatchObject({ status: 404, isFast: false, body: { error: "not_found" } })
+  expect(await ask(key, "/v1/npa/999")).toMatchObject({ status: 404, isFast: true, body: { error: "not_found" } })
   expect(await ask(key, "/v1/npa/212?limit=0")).toMatchObject({
     status: 400,
     isFast: false,

@@ -16,14 +16,10 @@ const tellingOf = (front: Answering): Answering => {
   return tells
 }
 
-const { emit, handOver } = FrontedServer.prototype
+const { emit } = FrontedServer.prototype
 FrontedServer.prototype.emit = function (this: FrontedServer, event, ...given) {
   if (this.front !== undefined && !telling.has(this.front)) this.front = tellingOf(this.front)
   return emit.call(this, event, ...given)
-}
-FrontedServer.prototype.handOver = function (this: FrontedServer, request, response) {
-  response.removeHeader(laneHeader)
-  return handOver.call(this, request, response)
 }
 
 await import("../../src/main.ts")

@@ -1,5 +1,5 @@
 /**
- * Tracks the connections whose POSTs the fast lane handles, with the unanswered POSTs of each. A connection is watched
+ * Tracks the connections whose requests wait on the fast lane, with the unanswered ones of each. A connection is watched
  * once, not for each of its requests; a request that waits behind another one is also notified of its end.
  */
 import type { Socket } from "node:net"
@@ -7,8 +7,8 @@ import { type Link, PendingAnswers } from "./PendingAnswers.ts"
 
 const key = Symbol("sluice/http/fast/Connection")
 
-/** A POST that a connection waits for. */
-export interface PendingPost extends Link {
+/** A request that a connection waits for. */
+export interface PendingRequest extends Link {
   /** Ends the request when the server no longer waits. */
   stop(): void
   /** Ends the request when its client no longer waits. */
@@ -20,8 +20,8 @@ type Known = Socket & { [key]?: Connection }
 export class Connection implements Link {
   before: Link | undefined
   after: Link | undefined
-  /** Its unanswered POSTs. */
-  readonly posts = new PendingAnswers<PendingPost>()
+  /** Its unanswered requests. */
+  readonly pending = new PendingAnswers<PendingRequest>()
 }
 
 export class Connections {
@@ -32,9 +32,9 @@ export class Connections {
     return socket[key]
   }
 
-  /** A copy of the unanswered POSTs. */
-  posts(): ReadonlyArray<PendingPost> {
-    return this.open.all().flatMap(({ posts }) => posts.all())
+  /** A copy of the unanswered requests. */
+  pending(): ReadonlyArray<PendingRequest> {
+    return this.open.all().flatMap(({ pending }) => pending.all())
   }
 
   private watch(socket: Socket): Connection {
@@ -42,7 +42,7 @@ export class Connections {
     this.open.add(connection)
     socket.once("close", () => {
       this.open.delete(connection)
-      for (const post of connection.posts.all()) post.lost()
+      for (const request of connection.pending.all()) request.lost()
     })
     return connection
   }

@@ -3,7 +3,7 @@
  * leaves it. It gets requests in the order in which Node emits them, and Node puts the answers of one connection in
  * order.
  */
-import { type IncomingMessage, type RequestListener, Server, type ServerOptions, type ServerResponse } from "node:http"
+import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 
 /** Answers a request, or returns false and leaves it untouched. */
 export type Answering = (request: IncomingMessage, response: ServerResponse) => boolean
@@ -13,19 +13,6 @@ export class FrontedServer extends Server {
   front: Answering | undefined
   /** Whether every answer closes its connection, from either path. */
   isClosing = false
-  private readonly ordinary: Array<RequestListener> = []
-
-  constructor(options: ServerOptions) {
-    super(options)
-    this.on("newListener", (event: string, listener: RequestListener) => {
-      if (event === "request") this.ordinary.push(listener)
-    })
-  }
-
-  /** Hands a request that the front had begun to the listeners, even to listeners that were removed since. */
-  handOver(request: IncomingMessage, response: ServerResponse): void {
-    for (const listener of this.ordinary) listener.call(this, request, response)
-  }
 
   override emit(event: string | symbol, ...given: Array<unknown>): boolean {
     if (event === "request") {

@@ -1,39 +1,22 @@
 /**
- * Handles one POST on the fast lane. It is counted on arrival, as on the general path; then its body is read and
- * decoded, its handler runs in one fiber, and a success is written. From the count on, any other outcome is handed over
- * together with the progress.
+ * Answers one POST on the fast lane. It is counted on arrival, as on the general path; then its body is read and
+ * decoded, and its handler runs in one fiber.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect"
-import { ClientAbort } from "effect/http/HttpServerError"
-import { HttpApiSchema } from "effect/http-api"
-import { handOver, makeRequestState, type RateResult, RequestState, type RequestStateShape } from "../RequestState.ts"
+import type { IncomingMessage } from "node:http"
+import { Cause, Context, Exit, Predicate, Result, Schema, SchemaIssue } from "effect"
+import { HttpApiError, HttpApiSchema } from "effect/http-api"
+import { RequestState } from "../RequestState.ts"
 import { mayBeUnstorable } from "../storableText.ts"
-import type { Connection, Connections, PendingPost } from "./Connections.ts"
-import type { Link } from "./PendingAnswers.ts"
-import { passes, secondsSince } from "./passOn.ts"
+import { strictText } from "../strictBody.ts"
+import { type FastLaneContext, FastRequest, type Incoming } from "./FastRequest.ts"
 import type { PostRoute } from "./routes.ts"
 import type { Target } from "./Targets.ts"
-
-/** The parts of the server that POSTs need. */
-export interface PostMeans {
-  /** The context of handlers, beside the principal and the request's state. */
-  readonly context: Context.Context<never>
-  readonly clock: Clock.Clock
-  readonly maxBodyBytes: number
-  /** Hands a request to the general path. */
-  readonly handOver: (request: IncomingMessage, response: ServerResponse) => void
-  readonly connections: Connections
-}
 
 /** The forms of JSON's content type that need no closer look. */
 const jsonContentType = /^application\/json(?:; ?charset=utf-8)?$/i
 
-/** A decoder's replacement for bytes that are not UTF-8. */
-const replacement = "\ufffd"
-
-/** Nginx' status for a client that did not wait for its answer, in metrics only. */
-const clientGone = 499
+/** A decoder's replacement for bytes that are not UTF-8, and the mark that a strict decoder leaves out. */
+const needsCare = /[\ufffd\ufeff]/
 
 interface Encoded {
   readonly text: string
@@ -57,137 +40,119 @@ const textOf = (value: unknown): string | undefined => {
   }
 }
 
-export class Post implements PendingPost {
-  before: Link | undefined
-  after: Link | undefined
-  private readonly request: IncomingMessage
-  private readonly response: ServerResponse
-  private readonly target: Target<PostRoute>
-  private readonly means: PostMeans
-  private readonly connection: Connection
-  private readonly state: RequestStateShape
-  private readonly startedNanos: bigint
+type Part = HttpApiError.HttpApiSchemaError["kind"]
+
+/** A failure to decode a part of a request, as the general path has it. */
+const undecoded = (kind: Part, cause: Cause.Cause<unknown>): Exit.Exit<never, unknown> => {
+  const found = Cause.findError(cause)
+  return Exit.fail(
+    Result.isSuccess(found)
+      ? new HttpApiError.HttpApiSchemaError({ kind, cause: found.success as Schema.SchemaError })
+      : found.failure
+  )
+}
+
+const noJson = Exit.fail(
+  new HttpApiError.HttpApiSchemaError({
+    kind: "Payload",
+    cause: new Schema.SchemaError(new SchemaIssue.InvalidValue({ message: "Expected a valid JSON body" }))
+  })
+)
+
+/** The value of a body. The strict reader takes a closer look at the few that need it. */
+const jsonOf = (body: Buffer): Exit.Exit<unknown, unknown> => {
+  let text = body.toString("utf8")
+  if (needsCare.test(text) || mayBeUnstorable(text)) {
+    try {
+      text = strictText(body)
+    } catch (refused) {
+      return Exit.fail(refused)
+    }
+  }
+  try {
+    return Exit.succeed(JSON.parse(text))
+  } catch {
+    return noJson
+  }
+}
+
+export class Post extends FastRequest<PostRoute> {
+  private readonly input: object
   private readonly principal: unknown
-  private readonly taken: RateResult
-  private isGone = false
-  private fiber: Fiber.Fiber<unknown, unknown> | undefined
+  private readonly length: number
 
   private constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: Target<PostRoute>,
-    means: PostMeans,
-    principal: unknown
+    incoming: Incoming,
+    { input, route }: Target<PostRoute>,
+    lane: FastLaneContext,
+    { length, principal }: { readonly length: number; readonly principal: unknown }
   ) {
-    this.request = request
-    this.response = response
-    this.target = target
-    this.means = means
-    this.connection = means.connections.of(request.socket)
+    super(incoming, route, lane, lane.clock.monotonicTimeNanosUnsafe())
+    this.input = input
     this.principal = principal
-    this.startedNanos = means.clock.monotonicTimeNanosUnsafe()
-    this.state = makeRequestState(request.headers["x-request-id"])
-    this.taken = target.route.take(principal)
-    if (this.taken !== undefined && !Effect.isEffect(this.taken))
-      this.state.responseHeaders = target.route.fieldsOf(this.taken)
+    this.length = length
   }
 
-  /** Starts a request; false when it is left to the general path. */
-  static begin(
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: Target<PostRoute>,
-    means: PostMeans
-  ): boolean {
-    const { headers } = request
+  /** Begins a request; false when it is left to the general path, uncounted. */
+  static begin(incoming: Incoming, target: Target<PostRoute>, lane: FastLaneContext): boolean {
+    const { headers } = incoming.request
     const { route } = target
-    const length = announcedLength(request)
+    const length = announcedLength(incoming.request)
     const takesBody = route.decodePayload !== undefined
-    const maxBytes = Math.min(means.maxBodyBytes, route.maxBodyBytes ?? means.maxBodyBytes)
+    const maxBytes = Math.min(lane.maxBodyBytes, route.maxBodyBytes ?? lane.maxBodyBytes)
     if (length === undefined || length > maxBytes || takesBody !== length > 0) return false
     if (takesBody && !jsonContentType.test(headers["content-type"] ?? "application/json")) return false
-    const principal = route.principalOf(headers, means.clock.currentTimeMillisUnsafe())
+    const principal = route.principalOf(headers, lane.clock.currentTimeMillisUnsafe())
     if (principal === undefined) return false
-    const post = new Post(request, response, target, means, principal)
-    const input = takesBody ? undefined : post.inputOf(undefined)
-    if (!passes(post.taken) || (!takesBody && input === undefined)) {
-      post.leave()
-      return false
-    }
-    post.connection.posts.add(post)
-    if (input !== undefined) {
-      post.run(input)
-      return true
-    }
-    readBody(request, length, post.onBody)
+    const taken = route.take(principal)
+    new Post(incoming, target, lane, { length, principal }).counted(taken)
     return true
   }
 
-  stop(): void {
-    if (this.fiber !== undefined) this.fiber.interruptUnsafe()
-    else this.handOver(Exit.interrupt())
-  }
-
-  lost(): void {
-    this.isGone = true
-    if (this.fiber === undefined) this.endUnanswered()
-    else this.fiber.interruptUnsafe(undefined, ClientAbort.annotation)
+  protected passed(): void {
+    if (this.length === 0) this.run(this.inputOf(undefined))
+    else readBody(this.incoming.request, this.length, this.onBody)
   }
 
   private readonly onBody = (body: Buffer): void => {
-    if (!this.connection.posts.has(this)) return
+    // The server may have stopped meanwhile, and answered.
+    if (!this.isPending) return
     this.state.body = body
-    const input = this.inputOf(body)
-    if (input !== undefined) {
-      this.run(input)
-      return
-    }
-    giveBack(this.request, body)
-    this.handOver(undefined)
+    this.run(this.inputOf(body))
   }
 
-  /** The handler's request; undefined when a part of it does not decode. */
-  private inputOf(body: Buffer | undefined): object | undefined {
-    const { input, route } = this.target
-    const { decodeHeaders, decodePayload } = route
-    const decoded: typeof input & { headers?: unknown; payload?: unknown } = { ...input }
+  /** The handler's request, or the failure of the first part that does not decode. */
+  private inputOf(body: Buffer | undefined): Exit.Exit<object, unknown> {
+    const { decodeHeaders, decodePayload } = this.route
+    const decoded: { headers?: unknown; payload?: unknown } = { ...this.input }
     if (decodeHeaders !== undefined) {
-      const headers = decodeHeaders(this.request.headers)
-      if (Exit.isFailure(headers)) return undefined
+      const headers = decodeHeaders(this.incoming.request.headers)
+      if (Exit.isFailure(headers)) return undecoded("Headers", headers.cause)
       decoded.headers = headers.value
     }
     if (decodePayload !== undefined && body !== undefined) {
-      const text = body.toString("utf8")
-      if (text.includes(replacement) || mayBeUnstorable(text)) return undefined
-      try {
-        const payload = decodePayload(JSON.parse(text))
-        if (Exit.isFailure(payload)) return undefined
-        decoded.payload = payload.value
-      } catch {
-        return undefined
-      }
+      const json = jsonOf(body)
+      if (Exit.isFailure(json)) return Exit.failCause(json.cause)
+      const payload = decodePayload(json.value)
+      if (Exit.isFailure(payload)) return undecoded("Payload", payload.cause)
+      decoded.payload = payload.value
     }
-    return decoded
+    return Exit.succeed(decoded)
   }
 
-  private run(input: object): void {
-    const { route } = this.target
-    const granted = Context.add(this.means.context, route.principal, this.principal)
-    const fiber = Effect.runForkWith(Context.add(granted, RequestState, this.state))(route.run(input))
-    this.fiber = fiber
-    // The observer is called immediately when the fiber is over already.
-    fiber.addObserver((exit) => this.finish(exit))
+  private run(input: Exit.Exit<object, unknown>): void {
+    if (Exit.isFailure(input)) {
+      this.fail(input.cause)
+      return
+    }
+    const granted = Context.add(this.lane.context, this.route.principal, this.principal)
+    this.fork(this.route.run(input.value), this.onAnswer, Context.add(granted, RequestState, this.state))
   }
 
-  private finish(exit: Exit.Exit<unknown, unknown>): void {
-    const answer = Exit.isSuccess(exit) ? this.encode(exit.value) : exit
-    if (Exit.isSuccess(answer)) {
-      const { status } = this.target.route
-      this.settle()
-      this.write(status, answer.value.text, answer.value.headers)
-      this.count(status)
-    } else if (this.isGone) this.endUnanswered()
-    else this.handOver(answer)
+  private readonly onAnswer = (value: unknown): void => {
+    const answer = this.encode(value)
+    if (Exit.isFailure(answer)) this.fail(answer.cause)
+    else this.write(this.route.status, answer.value.text, answer.value.headers)
   }
 
   /**
@@ -195,7 +160,7 @@ export class Post implements PendingPost {
    * fails, although the handler has acted.
    */
   private encode(value: unknown): Exit.Exit<Encoded> {
-    const { encodeBody, encodeHeaders } = this.target.route
+    const { encodeBody, encodeHeaders } = this.route
     const given = partsOf(value)
     const body = encodeBody(given.body)
     if (Exit.isFailure(body)) return Exit.die(body.cause)
@@ -205,46 +170,6 @@ export class Post implements PendingPost {
     const headers = encodeHeaders(given.headers)
     if (Exit.isFailure(headers)) return Exit.die(headers.cause)
     return Exit.succeed({ text, headers: headers.value as Encoded["headers"] })
-  }
-
-  private endUnanswered(): void {
-    this.settle()
-    this.count(clientGone)
-  }
-
-  private write(status: number, text: string, headers: Encoded["headers"]): void {
-    const bytes = Buffer.byteLength(text)
-    const fields: Record<string, string | number> = { "content-type": "application/json", "content-length": bytes }
-    for (const name in headers) {
-      const value = headers[name]
-      if (value !== undefined) fields[name.toLowerCase()] = value
-    }
-    Object.assign(fields, this.state.responseHeaders)
-    fields["x-request-id"] = this.state.requestId
-    this.response.writeHead(status, fields)
-    // Node writes ASCII faster when it is declared as such.
-    this.response.end(text, bytes === text.length ? "latin1" : "utf8")
-  }
-
-  private count(status: number): void {
-    this.target.route.series.add(status, secondsSince(this.startedNanos, this.means.clock))
-  }
-
-  private settle(): void {
-    this.connection.posts.delete(this)
-  }
-
-  /** Hands the progress to the general path. */
-  private leave(outcome?: Exit.Exit<unknown, unknown>): void {
-    const { principal, startedNanos, state, taken } = this
-    state.begun = { startedNanos, principal, taken, outcome }
-    handOver(this.request, state)
-  }
-
-  private handOver(outcome: Exit.Exit<unknown, unknown> | undefined): void {
-    this.settle()
-    this.leave(outcome)
-    this.means.handOver(this.request, this.response)
   }
 }
 
@@ -266,19 +191,7 @@ export const readBody = (request: IncomingMessage, length: number, whole: (body:
     received += part.byteLength
     if (received < length) return
     request.off("data", take)
-    // The next reader of the request must not miss its end.
-    request.pause()
     whole(parts.length === 1 ? part : Buffer.concat(parts))
   }
   request.on("data", take)
-}
-
-const ignore = (): void => {}
-
-/** Puts a body back. Call it immediately, within the call that brought the body, since the stream ends after that. */
-export const giveBack = (request: IncomingMessage, body: Buffer): void => {
-  request.unshift(body)
-  // Undoes the pause as for an unread stream: it flows once it has a listener for data.
-  request.on("readable", ignore)
-  request.off("readable", ignore)
 }

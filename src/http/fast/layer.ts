@@ -7,6 +7,7 @@ import type { FindMyWay } from "effect/http"
 import type { HttpApi } from "effect/http-api"
 import { isTraced } from "../../common/isTraced.ts"
 import { RequestMeter } from "../RequestMeter.ts"
+import { CurrentRetryGrowth } from "../RetryGrowth.ts"
 import { settingsOf } from "../smallContext.ts"
 import { Connections } from "./Connections.ts"
 import { makeFastLane } from "./FastLane.ts"
@@ -34,8 +35,8 @@ export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions)
         context: settingsOf(context),
         clock: Context.get(context, Clock.Clock),
         maxBodyBytes,
-        handOver: (request, response) => server.handOver(request, response),
-        connections: new Connections()
+        connections: new Connections(),
+        growth: Context.get(context, CurrentRetryGrowth)
       })
       server.front = lane.answer
       yield* Effect.addFinalizer(() =>

@@ -34,7 +34,7 @@ export const markOf = (handler: object): MarkedHandler | undefined =>
 
 /**
  * Marks a handler that answers synchronously, with bytes of JSON and status 200, or fails as the endpoint describes. A
- * client that has the answer already gets a 304. The handler must be pure, because its answer may be dropped.
+ * client that has the answer already gets a 304.
  */
 export const synchronous = <Request extends { readonly request: HttpServerRequest.HttpServerRequest }, E>(
   answer: (request: Omit<Request, "request">) => Result.Result<TaggedAnswer, E>
@@ -81,19 +81,22 @@ export interface Access<Principal = unknown, Decision extends RateDecision = Rat
   readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>
   /** The headers of a counted request's answer, their names in lower case; undefined if there are none. */
   readonly fieldsOf: (decision: Decision) => Record<string, string> | undefined
+  /** The error of a request that is over its rate, as the endpoint describes it. */
+  readonly refusalOf: (decision: Decision) => unknown
 }
 
 /** The fast lane's treatment of a middleware. */
 export type MiddlewareMark =
-  /** Changes failures only, which the fast lane leaves to the general path. */
-  { readonly _tag: "FailuresOnly" } | { readonly _tag: "Access"; readonly access: Access }
+  /** Changes failures only. */
+  | { readonly _tag: "Failures"; readonly map: (error: unknown) => unknown }
+  | { readonly _tag: "Access"; readonly access: Access }
 
 /** The mark of a middleware that grants access. */
 export const grantsAccess = <Principal, Decision extends RateDecision>(
   access: Access<Principal, Decision>
 ): MiddlewareMark => ({
   _tag: "Access",
-  // The lane gives `takeOf` only results of `principalOf`, and `fieldsOf` only results of `take`.
+  // The lane gives `takeOf` only results of `principalOf`, and `fieldsOf` and `refusalOf` only results of `take`.
   access: access as unknown as Access
 })
 

@@ -3,7 +3,7 @@
  * handler and every middleware before it are marked, and one of these grants access. The other routes are known too, so
  * that they are recognized and left alone.
  */
-import { Context, type Effect, type Exit, type Result, Schema, type SchemaAST } from "effect"
+import { Context, type Effect, Exit, type Result, Schema, type SchemaAST } from "effect"
 import type { FindMyWay } from "effect/http"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import type { RequestMeter, RouteSeries } from "../RequestMeter.ts"
@@ -13,20 +13,30 @@ import { Targets } from "./Targets.ts"
 
 type Decoder = (given: unknown) => Exit.Exit<unknown, unknown>
 
+/** The status and the body of an error that an endpoint describes. */
+export interface EncodedError {
+  readonly status: number
+  readonly body: unknown
+}
+
 /** The fields of every route of the lane. */
-interface Common extends Omit<Access, "principalOf" | "takeOf"> {
+export interface FastRoute extends Omit<Access, "principalOf" | "takeOf"> {
   readonly take: ReturnType<Access["takeOf"]>
   readonly principalOf: ReturnType<Access["principalOf"]>
   readonly series: RouteSeries
+  /** The changes that middlewares make to an error. */
+  readonly mapError: (error: unknown) => unknown
+  /** Undefined for an error that the endpoint does not describe. */
+  readonly encodeError: (error: unknown) => EncodedError | undefined
 }
 
 /** A read that is answered synchronously. */
-export interface ReadRoute extends Common {
+export interface ReadRoute extends FastRoute {
   readonly answer: (input: object) => Result.Result<TaggedAnswer, unknown>
 }
 
 /** A POST whose handler runs in one fiber. */
-export interface PostRoute extends Common {
+export interface PostRoute extends FastRoute {
   readonly run: (input: object) => Effect.Effect<unknown, unknown>
   readonly decodeHeaders: Decoder | undefined
   /** Undefined for an endpoint without a body. */
@@ -62,6 +72,7 @@ export interface PartOptions {
   readonly headers: SchemaAST.ParseOptions | undefined
   readonly payload: SchemaAST.ParseOptions | undefined
   readonly success: SchemaAST.ParseOptions | undefined
+  readonly error: SchemaAST.ParseOptions | undefined
 }
 
 const optionsOf = (annotations: Context.Context<never>): PartOptions => {
@@ -71,7 +82,8 @@ const optionsOf = (annotations: Context.Context<never>): PartOptions => {
     query: Context.getOrUndefined(annotations, HttpApi.QueryParseOptions) ?? common,
     headers: Context.getOrUndefined(annotations, HttpApi.HeadersParseOptions) ?? common,
     payload: Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions) ?? common,
-    success: Context.getOrUndefined(annotations, HttpApi.SuccessParseOptions) ?? common
+    success: Context.getOrUndefined(annotations, HttpApi.SuccessParseOptions) ?? common,
+    error: Context.getOrUndefined(annotations, HttpApi.ErrorParseOptions) ?? common
   }
 }
 
@@ -80,12 +92,14 @@ interface BuiltGroup {
   readonly handlers: ReadonlyMap<string, { readonly handler: object }>
 }
 
+type SchemasByStatus = ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+
 interface Endpoint {
   readonly endpoint: HttpApiEndpoint.Top
   readonly options: PartOptions
-  readonly successes: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+  readonly successes: SchemasByStatus
   readonly mark: MarkedHandler
-  readonly common: Common
+  readonly common: FastRoute
 }
 
 // Decoders and encoders that need a service fail without it, and their requests take the general path.
@@ -131,22 +145,52 @@ const postRoute = (given: Endpoint): PostRoute | undefined => {
   }
 }
 
+/** The encoder of the errors that an endpoint and its middlewares describe; undefined if one has headers. */
+const errorEncoder = (errors: SchemasByStatus, options: SchemaAST.ParseOptions | undefined) => {
+  const described = [...errors].flatMap(([status, schemas]) => schemas.map((schema) => ({ status, schema })))
+  if (described.some(({ schema }) => HttpApiSchema.isWithHeaders(schema))) return undefined
+  const encoders = described.map(({ schema, status }) => ({
+    status,
+    is: Schema.is(schema),
+    encode: encoder(schema, options)
+  }))
+  return (error: unknown): EncodedError | undefined => {
+    const found = encoders.find(({ is }) => is(error))
+    const body = found?.encode(error)
+    return found === undefined || body === undefined || Exit.isFailure(body)
+      ? undefined
+      : { status: found.status, body: body.value }
+  }
+}
+
 /** The common part of an endpoint's routes; undefined when a middleware is not marked or none grants access. */
-const commonOf = (endpoint: HttpApiEndpoint.Top, { context, meter }: RoutesOptions): Common | undefined => {
-  let common: Common | undefined
+const commonOf = (
+  endpoint: HttpApiEndpoint.Top,
+  encodeError: FastRoute["encodeError"] | undefined,
+  { context, meter }: RoutesOptions
+): FastRoute | undefined => {
+  if (encodeError === undefined) return undefined
+  let access: Access | undefined
+  let mapError: FastRoute["mapError"] = (error) => error
   for (const { key } of endpoint.middlewares) {
     const service = context.mapUnsafe.get(key) as object | undefined
     const mark = service === undefined ? undefined : middlewareMarkOf(service)
-    if (mark === undefined || (mark._tag === "Access" && common !== undefined)) return undefined
-    if (mark._tag === "FailuresOnly") continue
-    common = {
-      ...mark.access,
-      principalOf: mark.access.principalOf(endpoint),
-      take: mark.access.takeOf(endpoint),
-      series: meter.series(endpoint.method, endpoint.path)
+    if (mark === undefined || (mark._tag === "Access" && access !== undefined)) return undefined
+    if (mark._tag === "Access") access = mark.access
+    else {
+      const before = mapError
+      mapError = (error) => mark.map(before(error))
     }
   }
-  return common
+  if (access === undefined) return undefined
+  return {
+    ...access,
+    principalOf: access.principalOf(endpoint),
+    take: access.takeOf(endpoint),
+    series: meter.series(endpoint.method, endpoint.path),
+    mapError,
+    encodeError
+  }
 }
 
 /** The routes of an API whose groups are in the context. */
@@ -157,25 +201,24 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
   let isEmpty = true
   HttpApi.reflect(api as HttpApi.Top, {
     onGroup: () => {},
-    onEndpoint: ({ endpoint, group, mergedAnnotations, successes }) => {
+    onEndpoint: ({ endpoint, errors, group, mergedAnnotations, successes }) => {
       const path = endpoint.path as FindMyWay.PathInput
       const service = context.mapUnsafe.get(group.key) as BuiltGroup | undefined
       const handler = service?.handlers.get(endpoint.identifier)?.handler
       const mark = handler === undefined ? undefined : markOf(handler)
-      const common = mark === undefined ? undefined : commonOf(endpoint, options)
+      const parsing = optionsOf(mergedAnnotations)
+      const common = mark === undefined ? undefined : commonOf(endpoint, errorEncoder(errors, parsing.error), options)
       const given =
-        mark === undefined || common === undefined
-          ? undefined
-          : { endpoint, options: optionsOf(mergedAnnotations), successes, mark, common }
+        mark === undefined || common === undefined ? undefined : { endpoint, options: parsing, successes, mark, common }
       if (endpoint.method === "GET") {
         const route = given === undefined ? undefined : readRoute(given)
         isEmpty &&= route === undefined
-        reads.add(path, endpoint, route, optionsOf(mergedAnnotations))
+        reads.add(path, endpoint, route, parsing)
       }
       if (endpoint.method === "POST") {
         const route = given === undefined ? undefined : postRoute(given)
         isEmpty &&= route === undefined
-        posts.add(path, endpoint, route, optionsOf(mergedAnnotations))
+        posts.add(path, endpoint, route, parsing)
       }
     }
   })

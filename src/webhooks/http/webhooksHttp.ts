@@ -2,7 +2,7 @@
  * Handles the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
  * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
  */
-import { Clock, Effect, identity, Layer, SchemaIssue, Semaphore, type Types } from "effect"
+import { Clock, Effect, identity, Layer, SchemaIssue, Semaphore } from "effect"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
@@ -374,14 +374,13 @@ const lacksUrl = (error: unknown): boolean =>
   error.kind === "Payload" &&
   formatIssue(error.cause.issue).issues[0]?.message === urlRequired
 
+const urlRequiredIfLacking = <E>(error: E): WebhookUrlInvalid | E =>
+  lacksUrl(error) ? new WebhookUrlInvalid({ error: urlRequired }) : error
+
 /** Answers `urlRequired` for a missing URL (docs/platform.md, 6.3); other missing fields have the general message. */
 export const layerWebhookUrlRequired: Layer.Layer<WebhookUrlRequired> = Layer.succeed(WebhookUrlRequired)(
   middleware(
-    WebhookUrlRequired.of((httpEffect) =>
-      Effect.mapError(httpEffect, (error): WebhookUrlInvalid | Types.unhandled =>
-        lacksUrl(error) ? new WebhookUrlInvalid({ error: urlRequired }) : error
-      )
-    ),
-    { _tag: "FailuresOnly" }
+    WebhookUrlRequired.of((httpEffect) => Effect.mapError(httpEffect, urlRequiredIfLacking)),
+    { _tag: "Failures", map: urlRequiredIfLacking }
   )
 )
