@@ -6,7 +6,7 @@ import { type DatasetKind, datasetKinds } from "./model.ts"
 /**
  * Decides which intact files are accepted without the operator's consent (docs/directory.md, 6.4): none that is older
  * than the publication in force, and none that removes more than a small share. An operator who wants that says so, and
- * how many. Needs `SqlClient`.
+ * how many. Needs `SqlClient`. See {@link Ingestions}.
  */
 export interface Admission {
   /** Accepts a file although a newer publication is in force. */

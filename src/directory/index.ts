@@ -5,6 +5,14 @@
  */
 import "../common/checkedNodePeers.ts"
 
+export {
+  layer as layerNotifications,
+  Notification,
+  Notifications,
+  type NotificationsOptions,
+  NotificationTooLong
+} from "../postgres/Notifications.ts"
+export type { Watch } from "../postgres/PgSession.ts"
 export { createDirectoryChanges } from "./changes.ts"
 export {
   type CarrierBasis,
@@ -27,6 +35,7 @@ export type {
   DirectoryIndex
 } from "./DirectoryIndex.ts"
 export type { EncodedAnswers } from "./EncodedAnswers.ts"
+export type { Admission } from "./fileAdmission.ts"
 export { type BundledSource, bundledSources } from "./files/bundledSources.ts"
 export { splitCsv } from "./files/csv.ts"
 export type { Coverage, Records, Unread } from "./files/DatasetReader.ts"

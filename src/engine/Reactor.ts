@@ -34,8 +34,10 @@ export interface Reactor<R = never> {
   /** When the next transaction may begin; `adaptive` by default. */
   readonly pace?: Pace
   /**
-   * The tasks of its records: what is begun outside as soon as a frame is acknowledged, before `handle` writes what it
-   * came to.
+   * The tasks of its records: work outside that begins as soon as a frame is acknowledged, before `handle` writes its
+   * outcome.
+   *
+   * @internal
    */
   readonly tasks?: Effect.Effect<ReadonlyArray<TaskSource>, never, R>
 }

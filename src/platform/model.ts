@@ -9,12 +9,12 @@ import { type PlatformPlan, platformPlans } from "../limits/plans.ts"
 /** Platform plans; they set the request rate (docs/platform.md, 3.1). */
 export { type PlatformPlan, platformPlans }
 
-/** Send plans (docs/platform.md, 2.2). */
+/** Send plans (docs/platform.md, 2.2). See {@link ProbationWindow}. */
 export const sendPlans = ["hobby", "pro", "enterprise"] as const
 /** A plan of the send product (docs/platform.md, 2.1). See {@link Admission}. */
 export type SendPlan = (typeof sendPlans)[number]
 
-/** Risk at sign-up, kept for the send product (docs/platform.md, 2.2). */
+/** Risk at sign-up, kept for the send product (docs/platform.md, 2.2). See {@link ProbationWindow}. */
 export const risks = ["standard", "higher"] as const
 /** The risk of an account at sign-up. See {@link riskOf}. */
 export type Risk = (typeof risks)[number]

@@ -37,7 +37,7 @@ export const defaultWatch: Watch = { intervalMillis: 500, timeoutMillis: 1_000 }
 const firstReconnectMillis = 50
 const lastReconnectMillis = 2_000
 
-/** A message to a listener. */
+/** A message to a listener. See {@link Notifications}. */
 export type Notification = Data.TaggedEnum<{
   /**
    * Comes first, once listening is in force, and again whenever notifications may have been missed. Read everything
@@ -46,8 +46,10 @@ export type Notification = Data.TaggedEnum<{
   readonly Gap: Record<never, never>
   readonly Message: { readonly payload: string }
 }>
+/** Makes messages. See {@link Notifications}. */
 export const Notification = Data.taggedEnum<Notification>()
 
+/** A payload is longer than PostgreSQL carries. See {@link Notifications}. */
 export class NotificationTooLong extends Data.TaggedError("NotificationTooLong")<{
   readonly channel: string
   readonly bytes: number
@@ -57,6 +59,20 @@ export class NotificationTooLong extends Data.TaggedError("NotificationTooLong")
   }
 }
 
+/**
+ * Sends messages to the other processes on the database, and receives theirs. `Directory.layer` learns of new
+ * publications by it.
+ *
+ * @example
+ * ```ts no-run
+ * import { Layer } from "effect"
+ * import { Directory, layerNotifications } from "sluice/directory"
+ *
+ * // Give it the `PgClient` and the `SqlClient` of `Durable.layer`.
+ * const directory = Directory.layer.pipe(Layer.provide(layerNotifications()))
+ * console.log(Layer.isLayer(directory))
+ * ```
+ */
 export class Notifications extends Context.Service<
   Notifications,
   {
@@ -76,6 +92,7 @@ export const payloads = <E, R>(notifications: Stream.Stream<Notification, E, R>)
     Stream.map(({ payload }) => payload)
   )
 
+/** The times of the session that receives. See {@link Notifications}. */
 export interface NotificationsOptions {
   /** Signs of life of the connection, default {@link defaultWatch}. */
   readonly watch?: Watch
@@ -239,6 +256,21 @@ export const make = Effect.fnUntraced(function* (
   return { notify, listen, connected: board.connected }
 })
 
+/**
+ * Receives by one session for all channels. See {@link Notifications}.
+ *
+ * @example
+ * ```ts no-run
+ * import { Effect, Layer } from "effect"
+ * import { layerNotifications, Notifications } from "sluice/directory"
+ * import type { PgClient } from "sluice/durable"
+ *
+ * declare const database: Layer.Layer<PgClient>
+ *
+ * const isConnected = Effect.map(Notifications, ({ connected }) => connected)
+ * const program = Effect.provide(isConnected, layerNotifications().pipe(Layer.provide(database)))
+ * ```
+ */
 export const layer = (options?: NotificationsOptions): Layer.Layer<Notifications, never, PgClient> =>
   Layer.effect(Notifications, make(options))
 

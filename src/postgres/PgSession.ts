@@ -116,7 +116,7 @@ const close = (socket: Socket, spoken: Duplex): Effect.Effect<void> =>
     })
   )
 
-/** How often a session is asked for a sign of life, and how long it may take to give it. */
+/** How often a session is asked for a sign of life, and how long it may take to give it. See {@link Notifications}. */
 export interface Watch {
   readonly intervalMillis: number
   readonly timeoutMillis: number

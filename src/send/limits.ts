@@ -2,9 +2,9 @@
  * Lists the figures of email sending (docs/platform.md, 9). Rates are in basis points, hundredths of a percent, so that
  * rules compare integers.
  */
-import type { Risk, SendPlan } from "../platform/model.ts"
+import { type Risk, risks, type SendPlan, sendPlans } from "../platform/model.ts"
 
-export type { Risk, SendPlan }
+export { type Risk, risks, type SendPlan, sendPlans }
 
 /** An hour in milliseconds. See {@link SendLimits.ceilHour}. */
 export const hourMillis = 3_600_000

@@ -2,7 +2,7 @@
  * Every name that the package exports has a comment. What programs call has an example there, and what they only name has one or says where there is one. All
  * examples compile, and run where they can and print what they say: in one program of the compiler and one process, over the sources.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
 import { API, type Symbol as Name, type Project, SignatureKind, SymbolFlags } from "typescript/unstable/sync"
@@ -85,6 +85,14 @@ afterAll(() => {
 })
 
 describe("the public names", () => {
+  it("name no type that no entry exports", () => {
+    const reports = new URL("api/", import.meta.url)
+    const naming = readdirSync(reports).filter((file) =>
+      readFileSync(new URL(file, reports), "utf8").includes("# Behind them")
+    )
+    expect(naming).toEqual([])
+  })
+
   it("have comments", () => {
     expect(names.length).toBeGreaterThan(500)
     expect(names.filter(({ comment }) => comment === "").map(({ name }) => name)).toEqual([])

@@ -6,7 +6,14 @@
 import "../../common/checkedPeers.ts"
 
 export { InvalidArgument } from "../../limits/errors.ts"
-export type { AdmitEmail, EmailReport, Mode, SenderRejection, SenderReply } from "../account/actors/index.ts"
+export {
+  type AdmitEmail,
+  type EmailReport,
+  type Mode,
+  modes,
+  type SenderRejection,
+  type SenderReply
+} from "../account/actors/index.ts"
 export { DecisionUnavailable, MemoryFull, SendRejected, type Unanswered } from "../errors.ts"
 export {
   type AbuseReport,
@@ -38,7 +45,7 @@ export {
 export { type EmailContent, riskySignalsOf } from "../rules/content/index.ts"
 export type { Decider, Transition } from "../rules/decider.ts"
 export { domainKey, domainOf } from "../rules/domainKey.ts"
-export type { EmailStage } from "../rules/emailStates.ts"
+export { type EmailStage, emailStateTable, type ShownState } from "../rules/emailStates.ts"
 export {
   type CancelledPage,
   emptyPage,

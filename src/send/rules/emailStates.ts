@@ -17,7 +17,7 @@ interface EmailStateRow {
   readonly description: string
 }
 
-/** The states that callers see. The last four come from the last report about the email. */
+/** The states that callers see. The last four come from the last report about the email. See {@link Holds}. */
 export const emailStateTable = {
   queued: { isFirst: true, ends: false, lastEvent: "queued", event: null, description: "it goes out next" },
   held: {
@@ -75,8 +75,8 @@ export const emailStateTable = {
 } as const satisfies Record<string, EmailStateRow>
 type Table = typeof emailStateTable
 
-/** A state that callers see. */
-export type ShownState = keyof Table
+/** A state that callers see. See {@link Holds}. */
+export type ShownState = keyof typeof emailStateTable
 /** A state that an email may have right after its acceptance. */
 export type FirstState = { [State in ShownState]: Table[State]["isFirst"] extends true ? State : never }[ShownState]
 /** A name of Resend's API for the last thing that happened to an email. */

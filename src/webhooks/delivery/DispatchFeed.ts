@@ -11,33 +11,53 @@ import type { DispatchListener } from "./DispatchListener.ts"
 
 export type { CommittedDeliveries, DispatchListener } from "./DispatchListener.ts"
 
+/** The service of {@link DispatchFeed}; its methods are for the platform's own parts. */
+export interface DispatchFeedShape {
+  /**
+   * Endpoints as this process has folded or read them.
+   *
+   * @internal
+   */
+  readonly remembered: EndpointCache
+  /**
+   * Whole organizations, as the SQL reactors of this process know them.
+   *
+   * @internal
+   */
+  readonly organizations: OrganizationCache
+  /**
+   * The deliveries of acknowledged frames that are not recorded yet.
+   *
+   * @internal
+   */
+  readonly tasks: DeliveryTasks
+  /**
+   * The dispatcher of this process, while there is one.
+   *
+   * @internal
+   */
+  readonly listener: () => DispatchListener | undefined
+  /**
+   * Makes this listener the dispatcher of the process until the scope ends.
+   *
+   * @internal
+   */
+  readonly attach: (listener: DispatchListener) => Effect.Effect<void, never, Scope.Scope>
+}
+
 /**
- * Wakes a dispatcher, and caches its endpoints between its reads.
+ * Wakes a dispatcher, and caches its endpoints between its reads. Give it to {@link make}.
  *
  * @example
  * ```ts
  * import { Effect } from "effect"
  * import { DispatchFeed } from "sluice/webhook/dispatcher"
  *
- * const isAttached = Effect.map(DispatchFeed, ({ listener }) => listener() !== undefined)
- * console.log(await Effect.runPromise(Effect.provide(isAttached, DispatchFeed.layer))) // false
+ * const feed = await Effect.runPromise(Effect.provide(DispatchFeed, DispatchFeed.layer))
+ * console.log(typeof feed) // object
  * ```
  */
-export class DispatchFeed extends Context.Service<
-  DispatchFeed,
-  {
-    /** Endpoints as this process has folded or read them. */
-    readonly remembered: EndpointCache
-    /** Whole organizations, as the SQL reactors of this process know them. */
-    readonly organizations: OrganizationCache
-    /** The deliveries of acknowledged frames that are not recorded yet. */
-    readonly tasks: DeliveryTasks
-    /** The dispatcher of this process, while there is one. */
-    readonly listener: () => DispatchListener | undefined
-    /** Makes this listener the dispatcher of the process until the scope ends. */
-    readonly attach: (listener: DispatchListener) => Effect.Effect<void, never, Scope.Scope>
-  }
->()("sluice/webhooks/DispatchFeed") {
+export class DispatchFeed extends Context.Service<DispatchFeed, DispatchFeedShape>()("sluice/webhooks/DispatchFeed") {
   static readonly layer: Layer.Layer<DispatchFeed> = Layer.sync(DispatchFeed, () => {
     let current: DispatchListener | undefined
     return DispatchFeed.of({

@@ -65,7 +65,7 @@ export type DeliveryAttempt = typeof DeliveryAttempt.Type
 export const deliveryIdOf = (eventId: string, endpointId: string, replayId = ""): string =>
   `${deliveryIdPrefix}${hash("sha256", `${eventId}\n${endpointId}\n${replayId}`, "hex").slice(0, 32)}`
 
-/** The payload of a job in the work queue. The job's id is the delivery's, its group the endpoint's. */
+/** The payload of a job in the work queue. The job's id is the delivery's, its group the endpoint's. See {@link Webhooks}. */
 export interface JobPayload {
   readonly organizationId: string
   readonly eventId: string

@@ -96,7 +96,8 @@ export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailab
   readonly cause?: unknown
 }> {}
 
-type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
+/** The result of a call of a store. See {@link Webhooks}. */
+export type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
 
 /** Most deliveries in one `keep` of a store. See {@link DeliveryStoreMemory.make}. */
 export const maximumKept = 5_000

@@ -40,7 +40,7 @@ export const defaultSchedule: RetrySchedule = {
 /** The schedule of test events and manual retries: one attempt. */
 export const singleAttempt: RetrySchedule = { ...defaultSchedule, delaysMillis: [] }
 
-/** The result of one attempt, as the HTTP client reports it. */
+/** The result of one attempt, as the HTTP client reports it. See {@link Webhooks}. */
 export type Attempt =
   /** An answer arrived in time. `retryAfter` is that header as received. */
   | { readonly _tag: "Answered"; readonly status: number; readonly retryAfter?: string | undefined }

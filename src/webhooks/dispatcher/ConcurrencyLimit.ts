@@ -25,7 +25,7 @@ const queueingFactor = 3
 /** An endpoint whose answers take longer than this gets no more, because one in its queue could run out of time. In milliseconds. */
 const growingMillis = 6_000
 
-/** Endpoints in the slow track wait for each other; those in the main track do not wait for them. */
+/** Endpoints in the slow track wait for each other; those in the main track do not wait for them. See {@link Webhooks}. */
 export type Track = "main" | "slow"
 
 export interface Pace {

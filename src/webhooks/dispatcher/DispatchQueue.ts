@@ -27,13 +27,13 @@ export const allLanes: ReadonlyArray<number> = Object.values(jobLanes)
 /** What an endpoint allows: everything, only what was asked for (Paused), or nothing (Disabled, deleted, not known yet). */
 export type Permission = "all" | "asked" | "none"
 
-/** The places for concurrent attempts, by track. */
+/** The places for concurrent attempts, by track. See {@link Webhooks}. */
 export interface Capacity {
   readonly main: number
   readonly slow: number
 }
 
-/** Where an attempt is counted: at the track whose place it has, or at those that are overdue and have none. */
+/** Where an attempt is counted: at the track whose place it has, or at those that are overdue and have none. See {@link Webhooks}. */
 export type AttemptPlace = Track | "overdue"
 
 /**

@@ -55,6 +55,7 @@ export interface EndpointRow extends FoldedEndpoint {
 export class DeliveriesMemory {
   readonly maximumPending: number
   readonly maximumSettled: number
+  /** @internal */
   readonly jobs = new JobsMemory()
   readonly endpoints = new Map<string, EndpointRow>()
   /** Bodies by the id of their event, while a delivery names it. */
@@ -73,7 +74,11 @@ export class DeliveriesMemory {
     return this.jobs.size + deliveries <= this.maximumPending
   }
 
-  /** Writes the result of a batch of the log. A delivery or a job that exists already stays as it is. */
+  /**
+   * Writes the result of a batch of the log. A delivery or a job that exists already stays as it is.
+   *
+   * @internal
+   */
   put(batch: Pick<MatchedBatch, "deliveries" | "jobs" | "changed">, bodies: ReadonlyMap<string, string>): void {
     for (const folded of batch.changed.values()) this.saveEndpoint(folded)
     for (const row of batch.deliveries) this.insert(row, bodies.get(row.event_id)!)

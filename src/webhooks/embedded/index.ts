@@ -6,11 +6,13 @@
 import "../../common/checkedPeers.ts"
 
 export type { Delivery } from "../delivery/Deliveries.ts"
-export { DispatchFeed } from "../delivery/DispatchFeed.ts"
-export { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
+export { DispatchFeed, type DispatchFeedShape } from "../delivery/DispatchFeed.ts"
+export { DeliveryAttempt, DeliveryStatus, type JobPayload } from "../delivery/model.ts"
 export * from "../delivery/ports.ts"
-export { defaultSchedule, RetrySchedule } from "../delivery/schedule.ts"
+export { type Attempt, defaultSchedule, RetrySchedule } from "../delivery/schedule.ts"
+export type { Track } from "../dispatcher/ConcurrencyLimit.ts"
 export type { DispatcherSettings } from "../dispatcher/DispatcherState.ts"
+export type { AttemptPlace, Capacity } from "../dispatcher/DispatchQueue.ts"
 export {
   type DispatcherPorts,
   defaultSettings,
@@ -18,10 +20,34 @@ export {
   make,
   WebhookDispatcher
 } from "../dispatcher/WebhookDispatcher.ts"
-export { EndpointDisabled, EndpointInvalid, EndpointNotFound, type FoldedEndpoint } from "../endpoint/model.ts"
+export type { CustomHeaders } from "../endpoint/headers.ts"
+export {
+  DeliveryOrigin,
+  Endpoint,
+  EndpointCommand,
+  EndpointDisabled,
+  EndpointExists,
+  EndpointHeadersChanged,
+  EndpointInvalid,
+  EndpointNotFound,
+  EndpointPaused,
+  EndpointReply,
+  type EndpointStatus,
+  type FoldedEndpoint,
+  TooManyEndpoints
+} from "../endpoint/model.ts"
 export { WebhookEndpoint, WebhookEndpoints } from "../endpoint/rules.ts"
 export * as HttpSender from "../sender/HttpSender.ts"
-export { makeTargetGuard, type TargetPolicy, UrlRefused } from "../target/targets.ts"
+export type { Resolve, ResolvedAddress } from "../target/addresses.ts"
+export { NameNotFound, type TargetNames } from "../target/TargetNames.ts"
+export {
+  makeTargetGuard,
+  type TargetGuard,
+  type TargetPolicy,
+  TargetRefused,
+  targetPolicies,
+  UrlRefused
+} from "../target/targets.ts"
 export * as DeliveryStoreMemory from "./DeliveryStoreMemory.ts"
 export { defaultMaximumPending, defaultMaximumSettled } from "./DeliveryStoreMemory.ts"
 export { type EndpointOptions, maximumMemoryEndpoints } from "./EmbeddedEndpoints.ts"

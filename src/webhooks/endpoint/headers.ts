@@ -13,7 +13,7 @@ export const maximumHeaderNameLength = 128
 export const maximumHeaderValueLength = 1_000
 export const maximumHeadersBytes = 4_096
 
-/** Names as their owner wrote them, with their values. */
+/** Names as their owner wrote them, with their values. See {@link Webhooks}. */
 export type CustomHeaders = Readonly<Record<string, string>>
 
 /** Changes of headers: a value sets one, null removes it. */

@@ -76,6 +76,7 @@ const SealedHeaders = Schema.Struct({ secretId: Id, names: Schema.Array(Schema.S
 /** Attempts per second; null for no limit. The rules check its bounds. */
 const RateLimit = Schema.NullOr(Schema.Int)
 
+/** The state of an endpoint. See {@link WebhookEndpoints}. */
 export const Endpoint = Schema.Struct({
   /** As the owner wrote it. */
   url: Schema.String,
@@ -126,7 +127,7 @@ export interface FoldedEndpoint {
   readonly endpoint: Endpoint | null
 }
 
-/** The origin of a delivery; only failures of those of events count. */
+/** The origin of a delivery; only failures of those of events count. See {@link WebhookEndpoints}. */
 export const DeliveryOrigin = Schema.Literals(["event", "test", "retry"])
 export type DeliveryOrigin = typeof DeliveryOrigin.Type
 
@@ -135,6 +136,7 @@ const Targets = Schema.Literals(targetPolicies)
 /** The mode of the caller, for whom endpoints of the other mode do not exist; omitted if any is meant. */
 const asked = { livemode: Schema.optionalKey(Schema.Boolean) }
 
+/** A request that an endpoint decides. See {@link WebhookEndpoints}. */
 export const EndpointCommand = Schema.Union([
   /**
    * The caller chooses the endpoint's id (the actor's key) and the secret's at random, so that repeating the command
@@ -248,7 +250,7 @@ export const EndpointFact = Schema.Union([
 ])
 export type EndpointFact = typeof EndpointFact.Type
 
-/** The endpoint after the command, null when there is none; with `eventId` for a test and `replay` for a replay. */
+/** The endpoint after the command, null when there is none; with `eventId` for a test and `replay` for a replay. See {@link WebhookEndpoints}. */
 export const EndpointReply = Schema.Struct({
   endpoint: Schema.NullOr(Endpoint),
   eventId: Schema.optionalKey(EventId),
@@ -265,7 +267,7 @@ export class EndpointNotFound extends Schema.TaggedError<EndpointNotFound>()("En
   }
 }
 
-/** Another endpoint has this id already. */
+/** Another endpoint has this id already. See {@link WebhookEndpoints}. */
 export class EndpointExists extends Schema.TaggedError<EndpointExists>()("EndpointExists", {
   endpointId: Schema.String
 }) {
@@ -274,7 +276,7 @@ export class EndpointExists extends Schema.TaggedError<EndpointExists>()("Endpoi
   }
 }
 
-/** The organization has its maximum of endpoints. */
+/** The organization has its maximum of endpoints. See {@link WebhookEndpoints}. */
 export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("TooManyEndpoints", {
   maximum: Schema.Int
 }) {
@@ -292,7 +294,7 @@ export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("En
   }
 }
 
-/** The request needs an endpoint that is not paused. */
+/** The request needs an endpoint that is not paused. See {@link WebhookEndpoints}. */
 export class EndpointPaused extends Schema.TaggedError<EndpointPaused>()("EndpointPaused", {
   endpointId: Schema.String
 }) {
@@ -307,7 +309,7 @@ export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("Endp
   message: Schema.String
 }) {}
 
-/** The endpoint's headers are no longer those on which the change was based. Make it again from the new ones. */
+/** The endpoint's headers are no longer those on which the change was based. Make it again from the new ones. See {@link WebhookEndpoints}. */
 export class EndpointHeadersChanged extends Schema.TaggedError<EndpointHeadersChanged>()("EndpointHeadersChanged", {
   endpointId: Schema.String
 }) {
@@ -332,6 +334,7 @@ export type EndpointRejection = typeof EndpointRejection.Type
 /**
  * The states of docs/platform.md, 6.4. An endpoint that is disabled and paused counts as Disabled; enabled again it is
  * Paused.
+ * See {@link WebhookEndpoints}.
  */
 export type EndpointStatus = "active" | "disabled" | "paused"
 

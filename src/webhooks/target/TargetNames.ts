@@ -29,7 +29,7 @@ const longestAnswerMillis = 300_000
 const staleMillis = 3_600_000
 const failureMillis = 5_000
 
-/** A host without an address. `code` is that of the system's resolver. */
+/** A host without an address. `code` is that of the system's resolver. See {@link makeTargetGuard}. */
 export class NameNotFound extends Data.TaggedError("NameNotFound")<{
   readonly host: string
   /** `ENOTFOUND`: there is none. `EAI_AGAIN`: no server could say. */
@@ -56,6 +56,7 @@ export interface TargetNamesOptions {
   readonly hosts?: ReadHosts | undefined
 }
 
+/** Finds the addresses of hosts. See {@link makeTargetGuard}. */
 export interface TargetNames {
   /** The addresses of a host; the look-up counts against an organization. */
   readonly find: (host: string, organizationId: string) => Effect.Effect<ReadonlyArray<ResolvedAddress>, NameNotFound>

@@ -100,11 +100,11 @@ export const refusedAddressClass = (address: string): AddressClass | undefined =
 /** Whether an address is one of this machine's loopback, in any form. */
 export const isLoopbackAddress = (address: string): boolean => refusedAddressClass(address) === "loopback"
 
-/** An answer of a name server. */
+/** An answer of a name server. See {@link makeTargetGuard}. */
 export interface ResolvedAddress {
   readonly address: string
   readonly family: number
 }
 
-/** All addresses of a name, of both families. Rejects when it has none. */
+/** All addresses of a name, of both families. Rejects when it has none. See {@link makeTargetGuard}. */
 export type Resolve = (host: string) => Promise<ReadonlyArray<ResolvedAddress>>

@@ -14,6 +14,7 @@ export type { Resolve, ResolvedAddress } from "./addresses.ts"
 /**
  * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to
  * loopback hosts, for development.
+ * See {@link makeTargetGuard}.
  */
 export const targetPolicies = ["public", "any"] as const
 /** The allowed targets of deliveries: `public` is https to public addresses. See {@link makeTargetGuard}. */
@@ -42,7 +43,7 @@ export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
   message: Schema.String
 }) {}
 
-/** An attempt that was refused before connecting. `address` is for the operator: it may reveal an internal network. */
+/** An attempt that was refused before connecting. `address` is for the operator: it may reveal an internal network. See {@link makeTargetGuard}. */
 export class TargetRefused extends Schema.TaggedError<TargetRefused>()("TargetRefused", {
   /** Like `code` of the errors of `node:net`, for callers that check it. */
   code: Schema.tag("ERR_WEBHOOK_TARGET_REFUSED"),
@@ -86,7 +87,7 @@ export const checkUrl = (given: unknown, policy: TargetPolicy): Result.Result<UR
   return Result.succeed(url)
 }
 
-/** The functions that a delivery needs to connect safely. */
+/** The functions that a delivery needs to connect safely. See {@link makeTargetGuard}. */
 export interface TargetGuard {
   /**
    * Checks a URL before an attempt: the rules of the URL and, if its host is an address, whether that is public.
