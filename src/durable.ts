@@ -32,7 +32,7 @@ export interface DurableOptions extends StoreOptions {
 }
 
 /**
- * What a program may choose about its stores. Signals, reactors, lanes and the engine's bounds are `Engine.EngineOptions`.
+ * Options of a program for its stores. Signals, reactors, lanes and the engine's bounds are `Engine.EngineOptions`.
  * See {@link Durable.layer}.
  */
 export interface StoreOptions {
@@ -140,7 +140,7 @@ const layerPlacement = ({ databaseUrl, namespace, placement = "machine" }: Durab
 const words = { maximumBytes: "maximumLogBytes", partitions: "config.partitions" }
 
 /**
- * The engine over JetStream and PostgreSQL; its partitions start at once, `Engine.ready` says when they serve. When the scope ends they finish
+ * The engine over JetStream and PostgreSQL; its partitions start immediately, and `Engine.ready` says when they serve. When the scope ends they finish
  * what they accepted.
  *
  * @example

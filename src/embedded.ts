@@ -30,7 +30,7 @@ export type {
 } from "./embedded/errors.ts"
 export type { EmbeddedError }
 
-/** Where the servers keep their data, and who is told what they do. See {@link layerServers}. */
+/** The folder of the servers' data, and the reader of their progress. See {@link layerServers}. */
 export interface ServersOptions {
   /**
    * Where the servers keep their data, made when it is missing; the next start goes on with what is there. One process has it at a time. Without

@@ -1,11 +1,13 @@
 /**
- * Names of files and types (docs/CONTRIBUTING.md, "Style"): a file is called after what it exports, by a noun or a verb, and one name means one thing.
+ * Names of files and types, and the beginnings of comments (docs/CONTRIBUTING.md, "Style"): a file is called after its
+ * export, by a noun or a verb, and one name means one thing.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { describe, expect, it } from "vitest"
 
 const root = new URL("../src/", import.meta.url).pathname
+const testRoot = new URL("./", import.meta.url).pathname
 
 /** Nouns that end like a gerund. */
 const nouns: ReadonlySet<string> = new Set("billing findings settings warnings encodings sending".split(" "))
@@ -75,6 +77,32 @@ const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
   (file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts")
 )
 
+/** A comment that defines by a relative clause: `/** What …`. */
+const relative = /(?:\/\*\*|^ *\*|\/\/) (?:What|Whatever|Who|Whoever|Those that) .*$/m
+
+/** The first lines of comments that define by a relative clause. */
+const relativesIn = (source: string): ReadonlyArray<string> =>
+  [...source.matchAll(new RegExp(relative.source, "gm"))].map(([line]) => line.trim())
+
+describe("comments", () => {
+  it("of the program begin with a noun or a verb, as the headers of tests do", () => {
+    const program = files.flatMap((file) => relativesIn(readFileSync(join(root, file), "utf8")))
+    const tests = readdirSync(testRoot, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
+    const headers = tests.flatMap((file) =>
+      relativesIn(readFileSync(join(testRoot, file), "utf8").split("\n", 2).join("\n")).map(
+        (line) => `${file}: ${line}`
+      )
+    )
+    expect([...program, ...headers]).toEqual([])
+  })
+
+  it("are checked in every place of a line", () => {
+    const source =
+      "/** What it is. */\n/**\n * Whoever asks.\n */\nconst a = 1 // Those that wait go.\n/** A place. */\n"
+    expect(relativesIn(source)).toHaveLength(3)
+  })
+})
+
 describe("names", () => {
   it("of files say what they export, and types what they are", () => {
     expect(files.length).toBeGreaterThan(300)
@@ -97,7 +125,7 @@ describe("names", () => {
       "export const load = 1\nexport interface LoaderParts {}",
       "loader.ts exports a type called LoaderParts"
     ]
-  ])("is told of %s", (file, source, fault) => {
+  ])("report %s", (file, source, fault) => {
     expect(faultsOf(file, source)).toEqual([fault])
   })
 })

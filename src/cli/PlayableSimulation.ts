@@ -15,7 +15,7 @@ export interface Replayed {
 
 export interface PlayableSimulation {
   readonly requiredMarks: ReadonlyArray<string>
-  /** Plays so many seeds from the first one on, or fewer when one fails. */
+  /** Plays a number of seeds from the first one on, or fewer when one fails. */
   readonly play: (first: number, seeds: number) => Played
   /** Plays a saved scenario; undefined when the text is none of this kind. */
   readonly replay: (text: string) => Replayed | undefined

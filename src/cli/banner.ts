@@ -15,7 +15,7 @@ export interface BannerLines {
   /** The address that opens the console. */
   readonly console: string
   readonly hasMailbox: boolean
-  /** The process that ends the platform when it is told to. */
+  /** The process that ends the platform on a signal. */
   readonly pid: number
 }
 

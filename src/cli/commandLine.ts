@@ -82,6 +82,6 @@ export const exitCodeOf = (exit: Exit.Exit<unknown, unknown>, args: ReadonlyArra
   return isMisuse(Cause.squash(exit.cause)) ? 2 : 1
 }
 
-/** Whether the command line itself is wrong, which is told beside the usage. */
+/** Whether the command line itself is wrong, which is said beside the usage. */
 const isMisuse = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "ShowHelp"

@@ -4,7 +4,7 @@
  * service.
  */
 
-/** What there is in all, and how much of it everybody together holds. */
+/** The total, and the part of it that all organizations hold together. */
 export interface Stock {
   readonly capacity: number
   readonly used: number
@@ -24,7 +24,7 @@ export class Shares implements Stock {
     this.capacity = capacity
   }
 
-  /** What an organization holds. */
+  /** The part that an organization holds. */
   of(organizationId: string): number {
     return this.owned.get(organizationId) ?? 0
   }

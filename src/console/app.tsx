@@ -135,7 +135,7 @@ const Shell = ({ routes }: { readonly routes: Routes }) => {
   const at = place.value
   const found = find(routes, at)
   const isFirst = useRef(true)
-  // Who uses the keyboard or hears the page begins at the new view's title, before anything else is pressed.
+  // A user of the keyboard or a screen reader begins at the new view's title, before any other key.
   useLayoutEffect(() => {
     if (isFirst.current) isFirst.current = false
     else main.current?.querySelector("h1")?.focus()

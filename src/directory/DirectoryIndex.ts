@@ -34,7 +34,7 @@ export interface CodeColumns {
   readonly pooled: Uint8Array
 }
 
-/** What `CodeColumns.pooled` says of a code. */
+/** The values of `CodeColumns.pooled`. */
 export const pooledValues = [null, false, true] as const
 
 /** One row per area code that has records, ordered by NPA. See {@link Directory}. */

@@ -29,7 +29,7 @@ export interface EncodedAnswers {
 /** Most memory for cached answers. Half of it holds the largest page of 700 area codes, or every carrier. */
 export const encodedAnswersMaxBytes = 24 * 1024 * 1024
 
-/** What an answer costs beside its bytes: the buffer's object and memory block, key and table entry. */
+/** The cost of an answer beside its bytes: the buffer's object and memory block, key and table entry. */
 const answerOverheadBytes = 384
 
 /**

@@ -263,7 +263,7 @@ class BlockRows {
   }
 }
 
-/** The result of steps, all at once. */
+/** The result of steps, all of them together. */
 const finish = (steps: Generator<void, DirectoryIndex>): DirectoryIndex => {
   let step = steps.next()
   while (step.done !== true) step = steps.next()

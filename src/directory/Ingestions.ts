@@ -102,7 +102,7 @@ export type RunOptions = {
   readonly [K in "dryRun" | keyof Admission]?: Omit<IngestionOrder, "sources">[K] | undefined
 }
 
-/** What a worker answers. */
+/** The answer of a worker. */
 export type IngestionReply = IngestionEvent | { readonly _tag: "Done" }
 
 type Run = (sources: ReadonlyArray<string>, options: Omit<IngestionOrder, "sources">) => Stream.Stream<IngestionEvent>

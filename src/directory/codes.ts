@@ -15,11 +15,11 @@ export interface CodeCarrier {
 }
 
 /**
- * What a carrier was found by: the `code` that holds the number, or the `block` of a thousand numbers in it. See
+ * The origin of a carrier: the `code` that holds the number, or the `block` of a thousand numbers in it. See
  * {@link findCode}.
  */
 export const carrierBases = ["code", "block"] as const
-/** What a carrier was found by. See {@link findCode}. */
+/** The origins of a carrier. See {@link findCode}. */
 export type CarrierBasis = (typeof carrierBases)[number]
 
 /** One code. Values that the files do not give are null. See {@link findCode}. */

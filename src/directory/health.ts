@@ -17,7 +17,7 @@ const neededKinds = ["NANPA", "CNAC"] as const
 /** When each needed kind was ingested last, ISO 8601; null before the first time. */
 export type LastUpdated = Readonly<Record<(typeof neededKinds)[number], string | null>>
 
-/** What is wrong with the data, a clause each. */
+/** The faults of the data, a clause each. */
 export const dataFaults = (lastUpdated: LastUpdated, nowMillis: number): ReadonlyArray<string> =>
   neededKinds.flatMap((kind) => {
     const last = lastUpdated[kind]

@@ -4,7 +4,7 @@ import { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./file
 import { datasetKinds } from "./model.ts"
 
 /**
- * What an ingestion reports while it runs, how it ends, and what the history keeps of it (docs/directory.md, 6). The
+ * Defines the progress of an ingestion, its end, and its entry in the history (docs/directory.md, 6). The
  * command line, the admin API and the worker thread speak in these shapes. Times are ISO 8601 in UTC.
  */
 
@@ -16,7 +16,7 @@ export const DatasetKind = Schema.Literals(datasetKinds).annotate({
 })
 
 /**
- * What an ingestion is doing: `opening` the source (a download, recognising), `reading` a file of it, `comparing` the
+ * The step of an ingestion: `opening` the source (a download, recognising), `reading` a file of it, `comparing` the
  * records with what is stored, `storing` the difference; `waiting` while others do that, or too many are under way.
  */
 export const ingestionPhases = ["waiting", "opening", "reading", "comparing", "storing"] as const
@@ -94,7 +94,7 @@ export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("Co
   message: Schema.String
 }) {}
 
-/** What stopped an ingestion whose file was good. */
+/** The reason that stopped an ingestion of a good file. */
 export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseFull", "DatabaseRefused", "WorkerEnded"] as const
 export type StopReason = (typeof stopReasons)[number]
 
@@ -138,7 +138,7 @@ export const IngestionSkipped = Schema.TaggedStruct("Skipped", {
 }).annotate({ identifier: "IngestionSkipped" })
 export type IngestionSkipped = typeof IngestionSkipped.Type
 
-/** What a running ingestion tells: progress, files that were taken, skipped or failed. See {@link Ingestions}. */
+/** An event of a running ingestion: progress, or a file that was taken, skipped or failed. See {@link Ingestions}. */
 export const IngestionEvent = Schema.Union([IngestionProgress, IngestionSummary, IngestionSkipped, IngestionFailure])
 export type IngestionEvent = typeof IngestionEvent.Type
 

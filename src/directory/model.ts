@@ -78,7 +78,7 @@ export interface DialingPlan {
   readonly notes: string | null
 }
 
-/** What the NPA report says of an area code beside its place. See {@link codesMatching}. */
+/** The NPA report's details of an area code, beside its place. See {@link codesMatching}. */
 export interface ReportedDetails {
   /** Zones as the report names them: `E`, `C`, `UTC-10`; empty where it names none. */
   readonly zones: ReadonlyArray<string>

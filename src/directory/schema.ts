@@ -108,7 +108,7 @@ export type Exchange = typeof Exchange.Type
 const dialing = (description: string, example: string) =>
   nullable(`${description}: \`7D\`, \`10D\`, \`1+10D\`, or what else the report writes`, example)
 
-/** What NANPA's report says of an area code (docs/directory.md, 3.4). See {@link Directory}. */
+/** The details of an area code in NANPA's report (docs/directory.md, 3.4). See {@link Directory}. */
 export const AreaCodeDetails = Schema.Struct({
   time_zones: Schema.Array(Schema.String).annotate({
     description: "IANA names of the time zones of its region; empty where the report names none",

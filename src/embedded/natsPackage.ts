@@ -166,7 +166,7 @@ const firstWritable = (places: ReadonlyArray<string>) =>
 
 /** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
 const moveIntoPlace = async (source: string, target: string): Promise<void> => {
-  // Whatever the umask of who installs is.
+  // Independent of the umask of the user that installs.
   await chmod(source, 0o755)
   await chmod(join(source, "nats-server"), 0o755)
   try {

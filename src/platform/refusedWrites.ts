@@ -24,7 +24,7 @@ const storageFailure = /, 10077\)$|write error|no space left|input\/output error
 export const refusedToStore = (answer: PublishAnswer): string | undefined =>
   answer._tag === "Refused" && storageFailure.test(answer.message) ? answer.message : undefined
 
-/** What is known of a store that has stored nothing since. */
+/** The state of a store since it stored nothing. */
 interface Refusing {
   readonly sinceMillis: number
   readonly lastMillis: number

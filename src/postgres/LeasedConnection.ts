@@ -130,7 +130,7 @@ export class LeasedConnection extends Borrowed {
     })
   }
 
-  /** Whatever the server answers, the transaction is over. */
+  /** The transaction is over after any answer of the server. */
   private ending<A>(statement: Answer<A>): Answer<A> {
     return Effect.onExit(statement, () =>
       Effect.sync(() => {

@@ -193,7 +193,7 @@ const join = (board: Switchboard, channel: string, listener: Listener) =>
       const { current, listeners } = board
       if (current !== undefined && !current.channels.has(channel)) {
         const inForce = yield* Effect.isSuccess(begin(board, current, channel))
-        // Whatever the reason, a channel that is not in force must not count as one.
+        // A channel that is not in force must not count as one, for any reason.
         if (!inForce) current.session.destroy(`The channel ${channel} could not be listened to`)
       }
       const channelListeners = listeners.get(channel) ?? new Set()

@@ -40,7 +40,7 @@ interface Holder {
 
 const refusal = (held: AdvisoryLock.LockHeld): PlacementRefused =>
   new PlacementRefused({
-    message: `Another process runs the partitions of this database: ${held.message}. Two at once would take the logs from each other, so this one does not start; stop the other one, or give this one a database and streams of its own`
+    message: `Another process runs the partitions of this database: ${held.message}. Two of them would take the logs from each other, so this one does not start; stop the other one, or give this one a database and streams of its own`
   })
 
 const unavailable = (cause: SqlError.SqlError): PlacementUnavailable =>
@@ -103,7 +103,7 @@ const keepHeld = Effect.fnUntraced(function* ({ release, take }: Hold, first: Ad
     const lost = yield* lock.lost
     yield* release
     yield* Effect.logError(
-      `${lost.message}. The partitions go on, protected by their logs, but none is claimed anew until the lock is held again`
+      `${lost.message}. The partitions go on, protected by their logs, but none is claimed again until the lock is held again`
     )
     const startedAt = yield* Clock.currentTimeMillis
     let told = ""

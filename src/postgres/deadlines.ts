@@ -37,7 +37,7 @@ export interface DeadlineOptions {
   readonly answerTimeoutMillis: number
 }
 
-/** What an effect waits for, one thing after the other. Each call begins a new wait. */
+/** The waits of an effect, one after the other. Each call begins a new wait. */
 export interface WaitHandle {
   readonly connection: () => void
   /** `whenLate` runs when the answer does not come in time, to end what an interruption does not end. */

@@ -1,4 +1,4 @@
-/** What `/readyz` says of partitions that do not serve. */
+/** `/readyz` names partitions that do not serve. */
 import { expect, it } from "vitest"
 import { partitionsAway } from "../../src/app/engine.ts"
 

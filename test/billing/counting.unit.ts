@@ -1,4 +1,4 @@
-/** What memory and the log tell of usage (docs/platform.md, 11.8). */
+/** Usage is counted from memory and from the log (docs/platform.md, 11.8). */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { SluiceApi } from "../../src/api/SluiceApi.ts"

@@ -1,4 +1,4 @@
-/** What a checkout, a payment, a cancellation and the passing of time do to a subscription (docs/platform.md, 11). */
+/** A checkout, a payment, a cancellation and the passing of time change a subscription (docs/platform.md, 11). */
 import { describe, expect, it } from "@effect/vitest"
 import type { Settlement, Terms } from "../../src/billing/model.ts"
 import { maximumCheckouts } from "../../src/billing/model.ts"

@@ -1,5 +1,5 @@
 /**
- * What a load takes: a pure reckoning of CPU, flushes, bytes and machines from measured unit costs. `docs/capacity.md` shows what it answers, and a
+ * Computes the needs of a load: CPU, flushes, bytes and machines from measured unit costs. `docs/capacity.md` shows what it answers, and a
  * test holds the two together.
  */
 

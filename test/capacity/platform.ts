@@ -1,5 +1,5 @@
 /**
- * What an event, a delivery and a send cost the platform as it is run: CPU of each program and bytes of log and database for so many of them, one
+ * Measures the cost of an event, a delivery and a send on the platform as it is run: CPU of each program and bytes of log and database for a number of them, one
  * kind after the other.
  */
 import { once } from "node:events"

@@ -1,4 +1,4 @@
-/** What a capacity run prints, beside what the model expects. */
+/** Prints the figures of a capacity run beside those of the model. */
 import type { Measured, Phase } from "./load.ts"
 import type { Cost, PlatformCosts } from "./platform.ts"
 import { units } from "./units.ts"

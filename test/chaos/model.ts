@@ -1,5 +1,5 @@
 /**
- * What the chaos test decides: bookings on two accounts of an organization, each with a decision number of its own. The rule
+ * Defines the decisions of the chaos test: bookings on two accounts of an organization, each with a decision number of its own. The rule
  * recognizes a repeated number, so that a caller may ask again; states carry a count and a digest over the order of what
  * happened, so that a lost, doubled or swapped decision shows. A SQL reactor projects every record into a table without any
  * unique key, where a repeated effect would stay visible. Shared by the processes that run the engine and by the driver.

@@ -1,5 +1,5 @@
 /**
- * What happens in which round, from the seed alone. A round has a fault of the process that owns the partitions and a fault of a
+ * Plans the faults of each round, from the seed alone. A round has a fault of the process that owns the partitions and a fault of a
  * server, at the same time or one after the other; each kind comes once before any comes again.
  */
 import { Effect, Random } from "effect"

@@ -1,5 +1,5 @@
 /**
- * What the driver and a process that runs the engine say to each other: one JSON text a line, requests on its stdin, reports
+ * The messages between the driver and a process that runs the engine: one JSON text a line, requests on its stdin, reports
  * on its stdout. A stopped process reads what was sent to it when it goes on. Pure.
  */
 import type { AccountCommand } from "./model.ts"

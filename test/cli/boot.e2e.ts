@@ -1,5 +1,5 @@
 /**
- * What keeps `sluice serve` from starting: one clear sentence each, a non-zero exit, no stack trace, no secret. And what
+ * Faults that keep `sluice serve` from starting: one clear sentence each, a non-zero exit, no stack trace, no secret. And what
  * a first start on a named database makes of the demo organization.
  */
 import { createServer, type Server, type Socket } from "node:net"

@@ -1,5 +1,5 @@
 /**
- * What `sluice ingest` asks before it takes a good file, as an operator meets it on a running platform: an older
+ * `sluice ingest` asks before it takes some good files, as an operator meets it on a running platform: an older
  * publication, a file that removes much, area codes that are left out, malformed lines, slow and foreign sources, and
  * that what was taken is served when the command returns.
  */

@@ -1,4 +1,4 @@
-/** What an operator reads of a loss: events, emails, organizations and minutes of the partition that has lost, out of PostgreSQL. */
+/** An operator reads the size of a loss: events, emails, organizations and minutes of the partition that has lost, out of PostgreSQL. */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

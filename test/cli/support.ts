@@ -1,5 +1,5 @@
 /**
- * What the tests of the command line share: databases and folders that go away with the file, small published files,
+ * Helpers of the command line's tests: databases and folders that go away with the file, small published files,
  * looks at processes, and waiting for a condition.
  */
 import { execFile } from "node:child_process"

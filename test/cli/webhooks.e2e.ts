@@ -1,5 +1,5 @@
 /**
- * What `sluice serve` makes of the settings of webhooks: where they may go, and the key under which signing secrets are stored, with servers of its
+ * `sluice serve` obeys the settings of webhooks: the allowed targets, and the key under which signing secrets are stored, with servers of its
  * own and with named ones.
  */
 import { readFile, stat } from "node:fs/promises"

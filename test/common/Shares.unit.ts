@@ -1,4 +1,4 @@
-/** What each organization gets of something bounded: no more than is left for the others; against a naive model. */
+/** Each organization gets a share of something bounded, and leaves room for the others; against a naive model. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { roomOf, Shares } from "../../src/common/Shares.ts"

@@ -1,4 +1,4 @@
-/** What tests of pages do with them: move the keyboard, press, type, look for what must not happen, and write pictures. */
+/** Acts on pages for tests: moves the keyboard, presses, types, looks for forbidden effects, and writes pictures. */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContext, Locator, Page } from "playwright-core"

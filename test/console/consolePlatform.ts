@@ -1,4 +1,4 @@
-/** What tests of the console have on the shared platform: a filled organization, another one, and a browser. */
+/** The world of the console's tests on the shared platform: a filled organization, another one, and a browser. */
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll } from "vitest"
 import { launchBrowser } from "../support/browser.ts"

@@ -1,5 +1,5 @@
 /**
- * What the tests of the directory on a real database share: the tables, sample files cut from the bundled snapshot, and
+ * Helpers of the directory's tests on a real database: the tables, sample files cut from the bundled snapshot, and
  * waiting for a condition.
  */
 import { randomUUID } from "node:crypto"

@@ -1,4 +1,4 @@
-/** What the tests of the embedded servers share: folders that go away, platform processes, and looks at processes. */
+/** Helpers of the embedded servers' tests: folders that go away, platform processes, and looks at processes. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { chmod, chown, cp, lstat, mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

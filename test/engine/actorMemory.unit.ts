@@ -1,4 +1,4 @@
-/** What a partition holds in memory against a naive model: what may leave, in which order, and the bounds of the process. */
+/** A partition's memory against a naive model: the states that may leave, their order, and the bounds of the process. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { ActorMemory } from "../../src/engine/core/actors/ActorMemory.ts"

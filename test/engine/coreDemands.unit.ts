@@ -1,4 +1,4 @@
-/** What the core asks its shell for, and when: proofs, looks at the log, checkpoints, and how long it may be left alone. */
+/** The core asks its shell for work at the right time: proofs, looks at the log, checkpoints, and how long it may be left alone. */
 import { describe, expect, it } from "@effect/vitest"
 import { OutcomeUnknown, PartitionUnavailable } from "../../src/engine/errors.ts"
 import { Account, Counter, Limiter, Reminder } from "./support/actors.ts"

@@ -1,4 +1,4 @@
-/** What a life of the core leaves to the next one, and what it must not: the log and the checkpoints decide anew. */
+/** A life of the core leaves nothing wrong to the next one: the log and the checkpoints decide. */
 import { describe, expect, it } from "@effect/vitest"
 import { OutcomeUnknown, PartitionMoved, PartitionUnavailable } from "../../src/engine/errors.ts"
 import { Counter, Limiter, Reminder } from "./support/actors.ts"

@@ -1,4 +1,4 @@
-/** What fresh seeds of the simulation found, each as the smallest story about engines in memory that tells it. */
+/** Findings of fresh seeds of the simulation, each as the smallest story about engines in memory. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,5 +1,5 @@
 /**
- * What a rule may write rests on the level of formats that placement tells, from the drain on in which it has risen. Until then a program of the version before
+ * The level of formats that placement announces decides what a rule may write, from the drain on in which it has risen. Until then a program of the version before
  * can take the partition, with its frames and its checkpoints.
  */
 import { type Context, Effect, Layer, Schema, type Scope } from "effect"

@@ -1,4 +1,4 @@
-/** What waits in a partition is answered when its life ends and no next one comes soon: the owner was replaced, its log or its clock is away. */
+/** Waiting commands of a partition are answered when its life ends and no next one comes soon: the owner was replaced, its log or its clock is away. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"

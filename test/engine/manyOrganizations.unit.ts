@@ -1,4 +1,4 @@
-/** What a decision costs does not depend on how many organizations are in memory (rule 19): nothing on its way, or on that of its frame, looks at all of them. */
+/** The cost of a decision does not depend on the number of organizations in memory (rule 19): nothing on its way, or on that of its frame, looks at all of them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ActorMemory } from "../../src/engine/core/actors/ActorMemory.ts"

@@ -1,4 +1,4 @@
-/** What an operator sees of parked records and does about them: listed in pages and counted, tried again up to the broken one, dismissed by name. */
+/** An operator sees parked records and acts on them: listed in pages and counted, tried again up to the broken one, dismissed by name. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-/** What a program does with its reactors: waits for them, has one begin anew, and tries a handler without an engine (docs/reactors.md). */
+/** A program waits for its reactors, rebuilds one, and tries a handler without an engine (docs/reactors.md). */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import * as EngineModule from "../../src/engine/Engine.ts"

@@ -1,4 +1,4 @@
-/** What a shutdown under load comes to: every caller is told something true, nothing that was acknowledged is lost, and it ends in time. */
+/** A shutdown under load: every caller gets a true answer, nothing that was acknowledged is lost, and it ends in time. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, Result } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-/** What a partition knows of the idempotency keys in the checkpoints: a key that it does not know is surely not there, and its memory is bounded. */
+/** A partition's knowledge of the idempotency keys in the checkpoints: a key that it does not know is surely not there, and its memory is bounded. */
 import { describe, expect, it } from "@effect/vitest"
 import { KeyFilter } from "../../src/engine/core/keys/KeyFilter.ts"
 import { KeyHash } from "../../src/engine/core/keys/KeyHash.ts"

@@ -1,5 +1,5 @@
 /**
- * What holds for every endpoint alike (docs/platform.md, 1 to 3), for each of `openapi.json` and of the admin API, over HTTP to both APIs in this process. What an
+ * The common contract of every endpoint (docs/platform.md, 1 to 3), for each of `openapi.json` and of the admin API, over HTTP to both APIs in this process. What an
  * endpoint does besides is in the tests of its product. A new endpoint is tested here by itself; where its description has no example, the tables of `contract/given.ts` need a line.
  */
 import { beforeAll, describe, expect, it } from "vitest"

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a journal on a server, as a process of its own would have it. */
+/** Helpers of this folder's tests: a journal on a server, as a process of its own would have it. */
 import { readdirSync, statSync, truncateSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Logger, Redacted, Schedule, type Scope, Stream } from "effect"

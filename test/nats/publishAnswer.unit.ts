@@ -1,4 +1,4 @@
-/** What the answers of a nats-server to a publish mean. Only a limit says that the log is full. */
+/** The meaning of a nats-server's answers to a publish. Only a limit says that the log is full. */
 import { expect, it } from "@effect/vitest"
 import type { PublishAnswer } from "../../src/engine/ports/Journal.ts"
 import { publishAnswerOf } from "../../src/nats/publishAnswer.ts"

@@ -1,4 +1,4 @@
-/** What the tests of the NATS adapter share: real servers with their own configuration, and one that only pretends. */
+/** Helpers of the NATS adapter's tests: real servers with their own configuration, and one that only pretends. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { type AddressInfo, createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"

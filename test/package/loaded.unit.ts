@@ -1,4 +1,4 @@
-/** What an entry point loads: who only wants windows or patterns loads no engine, and no entry point for rules loads a server's client. */
+/** The modules that an entry point loads: windows and patterns load no engine, and no entry point for rules loads a server's client. */
 import { execFileSync } from "node:child_process"
 import { describe, expect, it } from "@effect/vitest"
 

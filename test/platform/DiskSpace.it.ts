@@ -1,4 +1,4 @@
-/** What full stores answer is seen on the way: a log at its bound, and a database that has no room (SQLSTATE 53100). */
+/** Answers of full stores are seen on the way: a log at its bound, and a database that has no room (SQLSTATE 53100). */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"

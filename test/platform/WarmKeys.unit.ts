@@ -1,4 +1,4 @@
-/** What is trusted of a key, beside a model that remembers everything that happened. */
+/** The trust in a warm key, beside a model that remembers every change. */
 import { describe, expect, it } from "@effect/vitest"
 import { isTrusted } from "../../src/platform/keyTrust.ts"
 import type { Principal } from "../../src/platform/model.ts"

@@ -1,5 +1,5 @@
 /**
- * What the tests of organizations, keys and authentication share: the platform's tables on a database of the file's own,
+ * Helpers of the tests of organizations, keys and authentication: the platform's tables on a database of the file's own,
  * nodes on it, a count of the statements that reach the database, and waiting in real time while the clock is the test's.
  */
 import { setTimeout as pause } from "node:timers/promises"

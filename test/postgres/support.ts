@@ -1,5 +1,5 @@
 /**
- * What the tests of this folder share: waiting for a condition, the server's own view of a session, and a TCP proxy in
+ * Helpers of this folder's tests: waiting for a condition, the server's own view of a session, and a TCP proxy in
  * front of the real server that can fall silent or break, as a network does.
  */
 import { connect, createServer, type Socket } from "node:net"

@@ -1,4 +1,4 @@
-/** What was begun before the machine went down or everything was healed, and would take effect afterwards. */
+/** Effects of work that began before the machine went down or was healed, and end afterwards. */
 import { describe, expect, it } from "@effect/vitest"
 import { type Fault, type Outcome, play, type Scenario, type Step } from "../../src/simulation/index.ts"
 import { bank } from "./bank/bank.ts"

@@ -1,5 +1,5 @@
 /**
- * What a long run asks of the platform over HTTP, besides what it is about: it is asked again when the platform was away, so that only the run's own
+ * Side requests of a long run to the platform over HTTP, repeated while the platform is away, so that only the run's own
  * requests meet the kills once.
  */
 import { setTimeout as pause } from "node:timers/promises"

@@ -1,4 +1,4 @@
-/** What this process holds, without what the next collection would free. */
+/** The memory of this process, without the part that the next collection would free. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 

@@ -1,5 +1,5 @@
 /**
- * What some tests need beyond this repository: programs of the system, or a right. Where it is missing they are not run, and the run says so
+ * Needs of some tests beyond this repository: programs of the system, or a right. Without them the tests are not run, and the run says so
  * (`reporter.ts`) instead of looking complete: `it("…", needing("python3"), () => …)`, also for a `describe`.
  */
 import { spawnSync } from "node:child_process"

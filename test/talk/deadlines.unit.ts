@@ -1,4 +1,4 @@
-/** What hangs while a text is spoken, on virtual time (docs/platform.md, 10.2): a speech service that does not answer, one that goes silent, one that never comes to an end. */
+/** Hangs while a text is spoken, on virtual time (docs/platform.md, 10.2): a speech service that does not answer, one that goes silent, one that never comes to an end. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"

@@ -1,5 +1,5 @@
 /**
- * What one organization's endpoints do to another's, and what an odd receiver does to the platform (docs/platform.md,
+ * One organization's endpoints beside another's, and odd receivers beside the platform (docs/platform.md,
  * 7.4), on the running platform with real receivers. Endpoints have so long for their answer that nothing here ends by
  * running out of time.
  */

@@ -89,7 +89,7 @@ export const placesOf = <const Names extends ReadonlyArray<string>>(columns: Col
   names.map(columns.at) as { readonly [Name in keyof Names]: number }
 
 /**
- * What the cell of a file's optional column of pooled codes says; null for one that says neither, and for none. Such a
+ * The meaning of a cell in a file's optional column of pooled codes; null for a cell that says neither, and for none. Such a
  * cell makes no line malformed, since earlier versions did not look at it.
  */
 export const pooledOfCell = (cell: string | undefined): boolean | null => {

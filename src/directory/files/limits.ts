@@ -32,7 +32,7 @@ export const archiveEntryLimit = 256
 /** Different company and place names kept once in memory while one file is read. */
 export const internedNamesLimit = 65_536
 
-/** What a source may cost. See {@link SourceLimits}. */
+/** The bounds of a source. See {@link SourceLimits}. */
 export interface Limits {
   /** Bytes as they lie on disk or come over the network. */
   readonly packedBytes: number

@@ -37,7 +37,7 @@ export interface InspectedCursor extends Cursor {
   readonly lag: number
 }
 
-/** What an operator sees of a partition. See {@link Engine.Operator.inspectPartition}. */
+/** The state of a partition, for an operator. See {@link Engine.Operator.inspectPartition}. */
 export interface PartitionInspection {
   readonly partition: number
   readonly status: Status
@@ -55,7 +55,7 @@ export interface PartitionInspection {
   readonly lastRecords: ReadonlyArray<InspectedRecord>
 }
 
-/** What an operator sees of an actor. See {@link Engine.Operator.inspectActor}. */
+/** The state of an actor, for an operator. See {@link Engine.Operator.inspectActor}. */
 export interface ActorInspection extends ActorAddress {
   readonly partition: number
   readonly status: Status

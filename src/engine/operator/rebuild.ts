@@ -56,7 +56,7 @@ export const rebuildReactor = Effect.fnUntraced(function* <E, R>(
     const partition = partitions.get(id)
     if (partition?.status._tag !== "Serving" || partition.log === undefined)
       return yield* new EngineRefused({
-        message: `partition ${id} does not serve in this process, and a reactor is built anew where all partitions serve: let one process have them all`
+        message: `partition ${id} does not serve in this process, and a reactor is rebuilt where all partitions serve: let one process have them all`
       })
     all.push(partition)
   }

@@ -27,7 +27,7 @@ export class Remote extends Context.Service<
     /**
      * Sends a request to the owner of the partition and returns the first reply that `accept` accepts. It sees every
      * reply until then: the previous owner may answer for a moment longer, and the serving one may answer in several
-     * parts. No responders: fails at once with `sent: false`. No accepted reply within `timeoutMillis`, or disconnected
+     * parts. No responders: fails immediately with `sent: false`. No accepted reply within `timeoutMillis`, or disconnected
      * while waiting: `sent: true`.
      */
     readonly request: (

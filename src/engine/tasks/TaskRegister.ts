@@ -29,7 +29,7 @@ export interface Task<Payload, Outcome> {
   readonly outcome: Outcome | undefined
 }
 
-/** What a transaction writes of a task. */
+/** The part of a task that a transaction writes. */
 export type WrittenTask<Payload, Outcome> =
   /** Its final state. */
   | { readonly _tag: "Ended"; readonly task: Task<Payload, Outcome>; readonly outcome: Outcome }
@@ -154,7 +154,7 @@ export class TaskRegister<Payload, Outcome> {
     return (task as Entry<Payload, Outcome>).isAbandoned
   }
 
-  /** What the transaction writes of a task; undefined where there is none. One that waits is left to the queue. */
+  /** The part of a task that the transaction writes; undefined without one. A task that waits is left to the queue. */
   write(sequence: number, index: number, key: string): WrittenTask<Payload, Outcome> | undefined {
     const entry = this.frames.get(sequence)?.byKey.get(keyOf(index, key))
     if (entry === undefined) return undefined

@@ -30,7 +30,7 @@ export interface LifeOfTasks {
   /** An organization has parked records: it gets no tasks until `allow`. Undefined excludes all organizations. */
   readonly exclude: (organization: string | undefined) => void
   readonly allow: (organization: string) => void
-  /** The reactor reads its place anew: it may have committed what it does not know of. */
+  /** The reactor reads its place again: it may have committed a batch without knowing it. */
   readonly resumed: () => void
   /** The life is over. */
   readonly close: () => void

@@ -41,7 +41,7 @@ export interface HandoffContext {
   readonly contents: MessageContents["Service"]
   readonly transport: MailTransport["Service"]
   readonly metrics: HandoffMetrics
-  /** What came of jobs whose mail was handed over, by their ids, while it is not recorded yet: it is not handed over again. */
+  /** The outcomes of jobs whose mail was handed over, by their ids, until they are recorded: such a mail is not handed over again. */
   readonly unrecorded: BoundedMap<string, HandoffAnswer>
   readonly contactOf: (
     organization: string

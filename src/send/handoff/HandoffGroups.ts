@@ -14,7 +14,7 @@ const maximumWanting = 10_000
 /** Mails that are worth a turn of their own. */
 const restingBelow = underWayLimits[0] / 2
 
-/** Room in each lane from which on a group takes at once; with less it waits a moment for more, because mails that are taken together cost less. */
+/** Room in each lane from which on a group takes immediately. With less it waits a moment for more, because mails that are taken together cost less. */
 const enoughRoom: ReadonlyArray<number> = underWayLimits.map((limit) => limit / 2)
 const anyRoom: ReadonlyArray<number> = underWayLimits.map(() => 0)
 
@@ -102,7 +102,7 @@ export class HandoffGroups {
   }
 
   /**
-   * Mails were taken, so many of each lane go. A group that may have more goes behind the others that wait, and where it has left most of its room free only after a moment:
+   * Mails were taken, and this number of each lane goes. A group that may have more goes behind the others that wait, and where it has left most of its room free only after a moment:
    * under load mails come singly, and each by itself would cost as much as ten together.
    */
   taken(one: HandoffGroup, lanes: ReadonlyArray<number>, { isOffered, isQueued }: MoreMail): void {
@@ -129,7 +129,7 @@ export class HandoffGroups {
     this.options.record(one)
   }
 
-  /** What is to be recorded now; with nothing left the group's recording is over. */
+  /** The outcomes to record now; with none left the group's recording is over. */
   toRecord(one: HandoffGroup): ReadonlyArray<MailResult> {
     const working = this.workingOf(one)
     const { ended } = working
@@ -141,7 +141,7 @@ export class HandoffGroups {
     return ended
   }
 
-  /** What was recorded, or given up, leaves its room to others. */
+  /** An outcome that was recorded, or given up, leaves its room to others. */
   recorded(one: HandoffGroup, lanes: ReadonlyArray<number>): void {
     const working = this.workingOf(one)
     for (const lane of lanes) working.underWay[lane]!--

@@ -18,13 +18,13 @@ export interface OutgoingMail {
   readonly acceptedAt: number
 }
 
-/** Who it is from and whom it goes to, as bare addresses: those that are suppressed, or have it already, are missing. */
+/** Sender and recipients, as bare addresses, without the suppressed ones and without those that have it already. */
 export interface Envelope {
   readonly from: string
   readonly to: ReadonlyArray<string>
 }
 
-/** What a transport says of one recipient, or of all. `code` is a status such as 4.2.0 or 550, `reason` the words of the other side. */
+/** A transport's answer for one recipient, or for all. `code` is a status such as 4.2.0 or 550, `reason` the words of the other side. */
 export type PartAnswer =
   | { readonly _tag: "Accepted" }
   /** It may be tried again. */

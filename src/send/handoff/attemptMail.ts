@@ -54,7 +54,7 @@ const errorOf = (answer: PartAnswer): string =>
       ? `unknown outcome: ${answer.reason}`
       : answer._tag
 
-/** What becomes of a job after answers that leave something to do, or leave nothing. */
+/** The fate of a job after answers that leave something to do, or leave nothing. */
 export const settledAs: (
   job: TakenJob,
   answers: ReadonlyArray<PartAnswer>,

@@ -1,5 +1,5 @@
 /**
- * The emails of an account (docs/handoff.md, 2): the account says which of those that were taken together may go, the transport takes each by itself, the account is told. Each
+ * The emails of an account (docs/handoff.md, 2): the account decides which of the taken emails may go, the transport takes each by itself, and the account gets the outcomes. Each
  * step may be the last one before a crash: what the account has recorded is not handed over again, and what it has not is looked at again.
  */
 import { Clock, Effect, Schedule } from "effect"
@@ -22,12 +22,12 @@ import type { MailJob } from "./MailTasks.ts"
 import { type HandoffAnswer, plainAddress } from "./MailTransport.ts"
 import { failureOf, type HandedMail, isLast, partsOf, type RecipientAnswer, reportsOf, simulatedOf } from "./reports.ts"
 
-/** What an attempt has come to. */
+/** The result of an attempt. */
 export interface MailResult {
   readonly job: TakenJob
   readonly reports: ReadonlyArray<EmailReport>
   readonly outcome: JobOutcome
-  /** Keeps the job with what is known of some recipients, before the account is told: what it is told is not handed over again. */
+  /** Keeps the job with what is known of some recipients, before the account gets the outcomes: an email with an outcome is not handed over again. */
   readonly note?: JobOutcome | undefined
 }
 
@@ -37,7 +37,7 @@ export interface MailAttempt {
   readonly attempt: Effect.Effect<MailResult, unknown>
 }
 
-/** What becomes of mails that were taken together. */
+/** The fate of mails that were taken together. */
 export interface MailAttempts {
   /** Of those that do not go. */
   readonly outcomes: ReadonlyArray<JobOutcome>
@@ -78,7 +78,7 @@ const lookAt = Effect.fnUntraced(function* (
 /** Reports of one command: with long lists of recipients more of them do not fit a decision. */
 const reportsAtOnce = 25
 
-/** Tells the account. What is told twice counts once. */
+/** Reports to the account. A report that comes twice counts once. */
 const tell = (
   { asks }: HandoffContext,
   organization: string,
@@ -115,7 +115,7 @@ const settledOf = (message: Message, parts: ReadonlyArray<RecipientAnswer>): Rea
   })
 }
 
-/** What earlier attempts have come to for some recipients. */
+/** The results of earlier attempts for some recipients. */
 const earlierParts = ({ settled = [] }: EmailJob, message: Message): ReadonlyArray<RecipientAnswer> => {
   const all = recipientsOf(message)
   return settled.flatMap(({ index, refused }): ReadonlyArray<RecipientAnswer> => {
@@ -163,7 +163,7 @@ const attempt = Effect.fnUntraced(function* (
   return yield* attempted(parts, one, handed, earlier, partsOf(left, answer))
 })
 
-/** What is known after an attempt of those that were left. */
+/** The results after an attempt of the recipients that were left. */
 const attempted = Effect.fnUntraced(function* (
   { metrics, settings }: HandoffContext,
   { email, job }: Taken,

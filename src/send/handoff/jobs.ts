@@ -19,7 +19,7 @@ export const partsOfGroup = (group: string): readonly [organization: string, pur
   return [group.slice(0, slash), purposes.find((purpose) => purpose === named) ?? "live"]
 }
 
-/** What is known already of one recipient of an email: the relay has taken the mail for it, or refused it for good. */
+/** An outcome that is already known of one recipient: the relay has taken the mail for it, or refused it for good. */
 export const SettledRecipient = Schema.Struct({
   /** Its place among all recipients of the email, from 0. */
   index: Schema.Finite,
@@ -46,7 +46,7 @@ export type EmailJob = typeof EmailJob.Type
 
 export const emailJobId = (organization: string, email: string): string => `${organization}/${email}`
 
-/** What the platform itself writes. */
+/** A mail that the platform itself writes. */
 export const Notice = Schema.Union([
   Schema.TaggedStruct("AccountPaused", { mode: Schema.Literals(modes), at: Schema.Finite, reason: Schema.String }),
   Schema.TaggedStruct("WebhookPaused", {

@@ -18,14 +18,14 @@ export const handoffDelaysMillis: ReadonlyArray<number> = [
 /** Longest wait of a mail whose account the relay refuses: once that is repaired, mail goes within this time. */
 export const longestAccountWaitMillis = hourMillis
 
-/** The wait after so many refusals of the account: as after temporary failures, and never longer than an hour. */
+/** The wait after a number of refusals of the account: as after temporary failures, and never longer than an hour. */
 export const accountWaitMillis = (refusals: number): number =>
   Math.min(longestAccountWaitMillis, handoffDelaysMillis[refusals] ?? longestAccountWaitMillis)
 
 /** The part of a wait that is drawn at random and left out, so that mails that failed together come back apart. */
 export const handoffJitter = 0.1
 
-/** Mails of an account that are under way at once, by lane of the queue: first attempts, later ones, and those that found the account paused. */
+/** Mails of an account that are under way concurrently, by lane of the queue: first attempts, later ones, and attempts that found the account paused. */
 export const underWayLimits = [30, 10, 10] as const
 
 /** Mails under way of all accounts together: their contents are in memory. */
@@ -41,7 +41,7 @@ export const takingPlaces = 16
 /** An account takes more mails when half of its room is free again, and after this time when less is: mails that are taken together cost less. */
 export const refillMillis = 500
 
-/** What attempts have come to is recorded after this time, together with what others have come to meanwhile. A crash repeats the mails of so much more time. */
+/** Results are recorded after this time, together with those that come meanwhile. A crash repeats the mails of that much more time. */
 export const recordMillis = 50
 
 /** Accounts whose jobs are settled in one statement; each has no more under way than it has room for. */
@@ -76,7 +76,7 @@ export const handoffScanMillis = 2_000
 /** How long mails wait whose batch failed because a store, the engine or the transport is away. */
 export const troubleMillis = 5_000
 
-/** How often mails of a paused account are looked at all the same; the lift lets them go at once. */
+/** How often mails of a paused account are looked at all the same; the lift releases them immediately. */
 export const pausedLookMillis = hourMillis
 
 /** Mails of which memory knows that they were handed over and not that it is recorded. */

@@ -16,7 +16,7 @@ import type { MailJob } from "./MailTasks.ts"
 import { beginNotices } from "./noticeMails.ts"
 import { makeMoment } from "./takeTogether.ts"
 
-/** How often trouble is told at most. */
+/** The shortest time between two reports of trouble. */
 const toldMillis = 60_000
 
 /** Tells now and then of mails that could not go, whatever their number. */

@@ -1,4 +1,4 @@
-/** What the platform itself writes to an organization's contact (docs/handoff.md, 4). */
+/** Writes the platform's own mails to an organization's contact (docs/handoff.md, 4). */
 import { Clock, Effect } from "effect"
 import type { JobOutcome, TakenJob } from "../../postgres/WorkQueue.ts"
 import type { Message } from "../Message.ts"
@@ -54,7 +54,7 @@ export const noticeMessage = (
   attachments: []
 })
 
-/** What is to be sent, and as what mail; null where nobody is there to read it, or nothing is left to read. */
+/** The notice to send, and its mail; null without a reader, or with nothing left to read. */
 const mailOf = Effect.fnUntraced(function* (parts: HandoffContext, organization: string, notice: Notice) {
   if (notice._tag === "Mail") {
     const [message = null] = yield* parts.contents.read(organization, [notice.pointer])

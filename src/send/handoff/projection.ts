@@ -26,7 +26,7 @@ import { jobOfAccepted, jobWritten, type MailTasks } from "./MailTasks.ts"
 import { noticeJobs } from "./noticeJobs.ts"
 import { sendJobsTable } from "./tables.ts"
 
-/** What a row of a waiting email becomes a job of. */
+/** The columns of a waiting email's row that its job needs. */
 interface WaitingRow {
   readonly organization: string
   readonly email: string
@@ -35,7 +35,7 @@ interface WaitingRow {
   readonly acceptedAt: number
 }
 
-/** What one batch of records asks for, in order where order matters. */
+/** The changes of one batch of records, in order where order matters. */
 class HandoffBatch {
   waiting: Array<WaitingRow & { readonly sender: string; readonly place: number | null }> = []
   readonly ended: Array<{ readonly organization: string; readonly email: string; readonly at: number }> = []
@@ -165,7 +165,7 @@ const onAccount = (batch: HandoffBatch, record: FactRecord, fact: SendAccountFac
 
 const pausedType = "platform.webhook.paused"
 
-/** What the event of a paused endpoint says; one that an operator has triggered as a test is of another actor, and no endpoint's. */
+/** The contents of a paused endpoint's event; an event that an operator triggers as a test is of another actor. */
 const onWebhookPaused = (batch: HandoffBatch, record: EventRecord): void => {
   const { endpoint_id: endpoint, reason, url } = record.event.data as Readonly<Record<string, unknown>>
   if (typeof endpoint !== "string" || endpoint !== record.key) return

@@ -10,11 +10,11 @@ export interface HandedMail {
   readonly sender: string
   readonly mode: Mode
   readonly message: Message
-  /** Who is left of the recipients, as they were given. */
+  /** The recipients that are left, as they were given. */
   readonly recipients: ReadonlyArray<string>
 }
 
-/** What is known of one recipient, as it was given. */
+/** The outcome of one recipient, as it was given. */
 export interface RecipientAnswer {
   readonly recipient: string
   readonly answer: PartAnswer
@@ -22,7 +22,7 @@ export interface RecipientAnswer {
 
 const fieldsOf = ({ from, subject, to }: Message) => ({ from, to, subject })
 
-/** What the simulator's recipients of a test mail answer. */
+/** The answers of the simulator's recipients of a test mail. */
 export const simulatedOf = ({ id, message, mode, recipients, sender }: HandedMail): ReadonlyArray<EmailReport> =>
   mode === "live"
     ? []
@@ -115,7 +115,7 @@ export const reportsOf = (
   return reports
 }
 
-/** What is told of an email that cannot be made into a mail. */
+/** The report of an email that cannot be made into a mail. */
 export const failureOf = (
   { id, message, sender }: HandedMail,
   { kind, reason }: Extract<HandoffAnswer, { readonly _tag: "Failed" }>

@@ -15,7 +15,7 @@ import type { MailTasks } from "./MailTasks.ts"
 import { lookAgainAfter, makeGroups } from "./makeGroups.ts"
 import { takeTogether } from "./takeTogether.ts"
 
-/** How often it is told that live mail waits. */
+/** The time between two notices that live mail waits. */
 const waitingToldMillis = 60 * 60_000
 
 /** Looks for due jobs in the queue. */

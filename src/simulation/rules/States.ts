@@ -17,7 +17,7 @@ export interface ActorState<State> {
  * import { type Actor } from "sluice"
  * import { plan, type States } from "sluice/simulation"
  *
- * // What all accounts of an organization have together never changes.
+ * // The sum over all accounts of an organization never changes.
  * export const proofOf = <C, F>(Account: Actor.Actor<C, F, number, void, string>) =>
  *   plan(Account, {
  *     together: { "no money comes or goes": (states: States) => states.of(Account).reduce((sum, { state }) => sum + state, 0) === 0 }

@@ -154,7 +154,7 @@ export class DeliveryTasks implements TaskSource {
     return endpoints === undefined ? read : (endpoints.get(read.endpointId) ?? { ...read, endpoint: null })
   }
 
-  /** What a transaction writes of a delivery; undefined where it was not offered. */
+  /** The part of a delivery that a transaction writes; undefined for one that was not offered. */
   written({ index, partition, sequence }: MatchPlace, endpointId: string): WrittenDelivery | undefined {
     return this.lives.get(partition)?.register.write(sequence, index, endpointId)
   }

@@ -22,7 +22,7 @@ export interface DeliveryKey {
   readonly eventCreatedAt: number
 }
 
-/** What an outcome means for the delivery's job. */
+/** The effect of an outcome on the delivery's job. */
 export const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): JobOutcome => {
   switch (result._tag) {
     case "Settled":

@@ -24,7 +24,7 @@ import { Turns } from "./Turns.ts"
 /** Lanes by their number. */
 export const allLanes: ReadonlyArray<number> = Object.values(jobLanes)
 
-/** What an endpoint allows: everything, only what was asked for (Paused), or nothing (Disabled, deleted, not known yet). */
+/** The deliveries that an endpoint allows: all, only asked ones (Paused), or none (Disabled, deleted, not known yet). */
 export type Permission = "all" | "asked" | "none"
 
 /** The places for concurrent attempts, by track. See {@link Webhooks}. */
@@ -295,7 +295,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     return true
   }
 
-  /** Lets an endpoint have turns again, or anew. */
+  /** Gives an endpoint turns again, or its first ones. */
   private letGo(queue: Queue): void {
     queue.heldUntil = undefined
     this.heldBack.delete(queue)

@@ -18,7 +18,7 @@ import { type StateQuestion, Worker } from "./Worker.ts"
 
 export type DeliverySlot = Slot<TakenDelivery, Worker>
 
-/** When deliveries are retried, how long they may take, and how many run at once. See {@link defaultSettings}. */
+/** When deliveries are retried, how long they may take, and how many run concurrently. See {@link defaultSettings}. */
 export interface DispatcherSettings {
   /** When deliveries of events are retried. */
   readonly schedule: RetrySchedule

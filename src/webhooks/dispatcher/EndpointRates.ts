@@ -51,7 +51,7 @@ export class EndpointRates {
     if (at < this.waitsUntil) this.wakeup.notify()
   }
 
-  /** Waits until then, or until an earlier time is told. One fiber at a time. */
+  /** Waits until then, or until an earlier time is announced. One fiber at a time. */
   wait(until: number): Effect.Effect<void> {
     this.waitsUntil = until
     if (until === Number.POSITIVE_INFINITY) return this.wakeup.wait

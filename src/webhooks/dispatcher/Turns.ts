@@ -3,7 +3,7 @@
  * waited longest. Holding slots for long earns no more turns than returning them immediately. Needs no service.
  */
 export class Turns<Key> {
-  /** Those that wait, by the places that they hold. */
+  /** The waiting members, by the places that they hold. */
   private readonly levels: Array<Set<Key>> = []
   /** No level below this one has anybody: an organization that holds many places alone is found without a search. */
   private least = 0
@@ -34,7 +34,7 @@ export class Turns<Key> {
     if (this.remove(key, before)) this.add(key, after)
   }
 
-  /** What `find` answers for the first one for which it finds something, among those that may have one place more. */
+  /** The first result of `find`, over the members that may have one place more. */
   first<A>(mayHave: (own: number) => boolean, find: (key: Key, own: number) => A | undefined): A | undefined {
     if (this.waiting === 0) return undefined
     while (this.levels[this.least]!.size === 0) this.least++

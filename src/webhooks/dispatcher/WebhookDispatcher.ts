@@ -65,7 +65,7 @@ export const defaultSettings: DispatcherSettings = {
   lingerMillis: 10
 }
 
-/** What a dispatcher rests on. See {@link make}. */
+/** The ports of a dispatcher. See {@link make}. */
 export interface DispatcherPorts {
   readonly store: DeliveryStore
   readonly sender: DeliverySender

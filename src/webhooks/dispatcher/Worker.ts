@@ -19,7 +19,7 @@ export interface StateQuestion {
   readonly sequence: number | undefined
 }
 
-/** What an attempt needs of an endpoint's secrets. */
+/** The part of an endpoint's secrets that an attempt needs. */
 export interface OpenSecrets {
   /** Secrets that sign, the new one first. */
   readonly texts: ReadonlyArray<string>
@@ -43,7 +43,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   readonly more: Array<boolean> = allLanes.map(() => false)
   /** By lane: until when the next look at the store is set. */
   readonly armedFor: Array<number> = allLanes.map(() => Number.POSITIVE_INFINITY)
-  /** What the secrets of these ids hold, once they were read. */
+  /** The contents of these secrets, once they are read. */
   secrets: ({ readonly ids: ReadonlyArray<string> } & OpenSecrets) | undefined
   /** Whether its actor was told of a success since it last counted failures. */
   isSuccessTold = false
@@ -55,7 +55,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
     this.partition = partition
   }
 
-  /** What the endpoint's state permits. */
+  /** The deliveries that the endpoint's state permits. */
   get allowed(): Permission {
     const endpoint = this.folded?.endpoint
     if (endpoint === undefined || endpoint === null) return "none"

@@ -68,7 +68,7 @@ const persistently = <A, E, E2>(
 const isWorthAsking = (error: AskError): boolean =>
   isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
 
-/** Tells the endpoint's actor, and uses the state that it answers at once; the log brings it a moment later. */
+/** Reports to the endpoint's actor, and uses the state of its answer immediately; the log brings it a moment later. */
 const tell = (
   { actors, dispatching }: AttemptContext,
   worker: Worker,
@@ -168,7 +168,7 @@ const neededSecrets = (endpoint: Endpoint, now: number): ReadonlyArray<string> =
   return endpoint.headers === null ? ids : [...ids, endpoint.headers.secretId]
 }
 
-/** What an attempt needs now, if it is already decrypted. */
+/** The secrets of an attempt, if they are already decrypted. */
 const knownSecrets = (worker: Worker, endpoint: Endpoint, now: number): OpenSecrets | undefined => {
   const { secrets } = worker
   if (secrets === undefined) return undefined

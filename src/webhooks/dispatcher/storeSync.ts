@@ -131,7 +131,7 @@ interface Wanted extends DeliveryClaim {
 /** Claims for the workers that want more, as far as there is room. Each time others come first. */
 const claimsOf = (dispatching: DispatcherState): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
   const claims = new Map<number, Array<Wanted>>()
-  /** What is left for each organization; 0 while it holds enough. */
+  /** The room that is left for each organization; 0 while it holds enough. */
   const rooms = new Map<string, number>()
   let room = dispatching.room().deliveries
   for (const worker of [...dispatching.wanting]) {

@@ -1,5 +1,5 @@
 /**
- * What the number directory's index of the full data costs a process, and how soon it is there: a process with the
+ * Measures the memory and the start of the number directory's index of the full data: a process with the
  * platform's stores and the directory beside one with the stores alone (`peers/indexHost.ts`), on a database that runs.
  */
 import type { IndexHostReading, IndexHostSettings } from "../peers/indexHost.ts"

@@ -1,5 +1,5 @@
 /**
- * What a decision costs with more beside it: an idempotency key, an actor that is new, a message to another organization. CPU alone, in memory.
+ * Measures the cost of a decision with more beside it: an idempotency key, an actor that is new, a message to another organization. CPU alone, in memory.
  */
 import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import type { CpuOfAsksLoad, CpuOfAsksSample } from "../workloads/cpuOfAsks.ts"

@@ -1,4 +1,4 @@
-/** What it costs that a decision is asked for at another node than the one that makes it: none of them, half of them (two nodes), all of them. */
+/** Measures decisions that are asked for at another node: none of them, half of them (two nodes), all of them. */
 import { type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import type { ClosedSample } from "../workloads/closedLoop.ts"
 import type { CrossingLoad } from "../workloads/crossing.ts"

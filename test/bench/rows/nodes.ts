@@ -1,4 +1,4 @@
-/** What several nodes cost and what they are for: two of them against one, and how soon the partitions of one that was killed are served again. */
+/** Measures several nodes: two of them against one, and the time until another serves the partitions of a killed one. */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { atMost, type Benchmark, benchmark, type Round, type Sample } from "../runner/benchmark.ts"

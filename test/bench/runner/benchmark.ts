@@ -1,5 +1,5 @@
 /**
- * What a benchmark is: the sides that are measured in turn, and the rows that come of their samples. A row is a figure of
+ * Defines a benchmark: the sides that are measured in turn, and the rows of their samples. A row is a figure of
  * one side, beside a peer's figure of the same round where it has one. `rounds.ts` runs it; to add one, write it in a
  * file under `rows/` and name it in `benchmarks.ts`.
  */

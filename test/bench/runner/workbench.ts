@@ -1,5 +1,5 @@
 /**
- * What measurements share during one run: a temporary folder, things made once and used by several (a prepared data
+ * Holds the things that measurements share during one run: a temporary folder, things made once and used by several (a prepared data
  * folder), child processes, and the undoing of all of it at the end or at a signal. Logs go to stderr, because stdout
  * belongs to the rows.
  */

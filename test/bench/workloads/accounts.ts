@@ -1,5 +1,5 @@
 /**
- * What accounts of sending take: many of them with few sends on an engine in memory, and single states at the largest sizes they are made for. Bytes that are
+ * Measures accounts of sending: many of them with few sends on an engine in memory, and single states at the largest sizes they are made for. Bytes that are
  * stored are those of the encoded states; the keys and columns of their rows come on top.
  */
 import "effect/schema/SchemaJITCompiler/enable"

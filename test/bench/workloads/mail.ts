@@ -1,5 +1,5 @@
 /**
- * What the engine's workloads decide: the admission of a mail, one fact of about a hundred bytes on a small flat state, and
+ * Defines the decisions of the engine's workloads: the admission of a mail, one fact of about a hundred bytes on a small flat state, and
  * a look at that state, which needs no fact. The peer publishes the same facts.
  */
 import { Schema } from "effect"

@@ -1,5 +1,5 @@
 /**
- * What one has without an engine: the same facts published one message each to a log as the engine's, fenced by the
+ * A program without an engine: the same facts published one message each to a log as the engine's, fenced by the
  * expected last sequence, so many in flight on one connection.
  */
 import { headers } from "@nats-io/transport-node"

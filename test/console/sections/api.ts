@@ -1,4 +1,4 @@
-/** What the API answers for the console's views alone (docs/platform.md, 5.7, 7.9, 9.11, 9.16): types and rates of events, where they come from, what was signed, why mail is held. */
+/** The API answers for the console's views alone (docs/platform.md, 5.7, 7.9, 9.11, 9.16): types and rates of events, where they come from, what was signed, why mail is held. */
 import { describe, expect, it } from "vitest"
 import { verifyWebhook } from "../../../src/webhooks/index.ts"
 import { sharedPartitions } from "../../support/platform.ts"

@@ -1,4 +1,4 @@
-/** What a browser loads (docs/platform.md, 12.3). */
+/** The files that a browser loads (docs/platform.md, 12.3). */
 import { describe, expect, it } from "vitest"
 import type { ConsolePlatform } from "../consolePlatform.ts"
 

@@ -1,4 +1,4 @@
-/** What others wrote, and what belongs to others: neither does anything in the console. */
+/** Foreign text and foreign objects do nothing in the console. */
 import { describe, expect, it } from "vitest"
 import { settled, watch } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"

@@ -1,4 +1,4 @@
-/** What the tests of the file readers share: parsing bytes at once, printing records, packing archives, serving files. */
+/** Helpers of the file readers' tests: parsing bytes in one call, printing records, packing archives, serving files. */
 import { readFileSync } from "node:fs"
 import { createServer, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,4 +1,4 @@
-/** What every `Checkpoints` promises, whatever stands behind it. */
+/** The contract of `Checkpoints`, for every implementation. */
 import { layer } from "@effect/vitest"
 import type { Layer } from "effect"
 import type { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"

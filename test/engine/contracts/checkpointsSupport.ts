@@ -1,4 +1,4 @@
-/** What the cases of every `Checkpoints` share. Each test takes a partition that no other one uses. */
+/** Helpers for the contract of `Checkpoints`. Each test takes a partition that no other one uses. */
 import { Effect } from "effect"
 import type { ActorAddress } from "../../../src/engine/address.ts"
 import { type ActorRow, type CheckpointRecord, Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"

@@ -1,4 +1,4 @@
-/** What every `Cursors` promises, whatever stands behind it. Each test takes partitions that no other one uses. */
+/** The contract of `Cursors`, for every implementation. Each test takes partitions that no other one uses. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, type Layer } from "effect"
 import { emptyLogHash, type LogPosition } from "../../../src/engine/ports/Checkpoints.ts"

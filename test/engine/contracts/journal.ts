@@ -1,4 +1,4 @@
-/** What every `Journal` promises, whatever stands behind it. */
+/** The contract of `Journal`, for every implementation. */
 import { layer } from "@effect/vitest"
 import type { Layer } from "effect"
 import { patienceMillis } from "../../support/patience.ts"

@@ -1,4 +1,4 @@
-/** What the cases of every `Journal` need of an implementation, and share. Each takes partitions that no other one uses, so that all may have one server. */
+/** Helpers for the contract of `Journal`, and the part that an implementation gives. Each takes partitions that no other one uses, so that all may have one server. */
 import { assert } from "@effect/vitest"
 import { Context, Effect, Schedule, type Scope, Stream } from "effect"
 import type { Journal, Log, StoredFrame } from "../../../src/engine/ports/Journal.ts"

@@ -1,4 +1,4 @@
-/** What every `Signals` promises, whatever stands behind it. Each test takes organizations that no other one uses. */
+/** The contract of `Signals`, for every implementation. Each test takes organizations that no other one uses. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, Fiber, type Layer, type Scope, Stream } from "effect"
 import { partitionOf } from "../../../src/engine/address.ts"

@@ -1,4 +1,4 @@
-/** What the tests of recovery, checkpoints and witnesses share: frames in a deployment, and what becomes of its log. */
+/** Helpers of the tests of recovery, checkpoints and witnesses: frames in a deployment, and faults of its log. */
 import { expect } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"

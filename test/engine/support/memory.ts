@@ -1,4 +1,4 @@
-/** What a partition's core holds, without the core: for specifications of its parts. */
+/** Memory of a partition's core, without the core: for specifications of its parts. */
 import { ActorMemory } from "../../../src/engine/core/actors/ActorMemory.ts"
 import { type Cell, Entry, Registry } from "../../../src/engine/core/actors/Organization.ts"
 import { type Limits, ProcessBounds } from "../../../src/engine/core/actors/ProcessBounds.ts"

@@ -1,4 +1,4 @@
-/** Who may ask, by what method, and for what there is: 401, 403, 404 and 405 of every endpoint. */
+/** Access, methods and unknown ids: 401, 403, 404 and 405 of every endpoint. */
 import { beforeAll, describe, expect, it } from "vitest"
 import { scopes, services } from "../../../src/platform/model.ts"
 import { type Endpoint, endpoints, namesOf } from "./endpoints.ts"

@@ -1,4 +1,4 @@
-/** What refusals look like (docs/platform.md, 1.4 to 1.6), written down apart from the code that makes them. */
+/** The form of refusals (docs/platform.md, 1.4 to 1.6), written down apart from the code that makes them. */
 import { expect } from "vitest"
 import type { Endpoint } from "./endpoints.ts"
 import type { Answer } from "./world.ts"

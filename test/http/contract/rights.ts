@@ -1,4 +1,4 @@
-/** What a key must be for (docs/platform.md, 2.5), by the beginning of a path; the first line that fits counts. */
+/** The rights that a key needs (docs/platform.md, 2.5), by the beginning of a path; the first line that fits counts. */
 import type { Scope, Service } from "../../../src/platform/model.ts"
 import type { Endpoint } from "./endpoints.ts"
 

@@ -1,5 +1,5 @@
 /**
- * What the contract is checked on: both APIs in this process on a database of their own, and organizations that have one of everything. What an organization
+ * The world of the contract's tests: both APIs in this process on a database of their own, and organizations that have one of everything. What an organization
  * has is made when it is first asked for.
  */
 import { randomBytes } from "node:crypto"

@@ -1,4 +1,4 @@
-/** What the sections on events share: organizations of their own, keys of them, and waiting for what is projected soon. */
+/** Helpers of the sections on events: organizations of their own, their keys, and waits for projections. */
 import { expect, vi } from "vitest"
 import { patienceMillis } from "../../support/patience.ts"
 import { type Reached, type Reply, request } from "../harness.ts"

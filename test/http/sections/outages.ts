@@ -1,5 +1,5 @@
 /**
- * What becomes of the platform while a server that it uses is away (docs/platform.md, 8.4 and 8.1), gone or silent:
+ * The platform while a server that it uses is away (docs/platform.md, 8.4 and 8.1), gone or silent:
  * what it says of itself, what it goes on answering, and that all of it comes back.
  */
 import { describe, expect, it } from "vitest"

@@ -1,4 +1,4 @@
-/** What is there for machines and operators: the API's description, its documentation, probes, metrics and logs. */
+/** Endpoints for machines and operators: the API's description, its documentation, probes, metrics and logs. */
 import { readFile } from "node:fs/promises"
 import { describe, expect, it } from "vitest"
 import { patienceMillis } from "../../support/patience.ts"

@@ -1,4 +1,4 @@
-/** What a node says of a PostgreSQL that does not answer effect/cluster, which tries again without a word. */
+/** A node reports a PostgreSQL that does not answer effect/cluster, which tries again without a word. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { type RunnerAddress, type RunnerStorage, ShardId } from "effect/cluster"

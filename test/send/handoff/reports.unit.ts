@@ -1,4 +1,4 @@
-/** What a relay's permanent refusal is told as: a bounce of each recipient, which suppresses unless it is for the sender's reputation. */
+/** A relay's permanent refusal is reported as a bounce of each recipient, which suppresses unless it is for the sender's reputation. */
 import { describe, expect, it } from "vitest"
 import type { PartAnswer } from "../../../src/send/handoff/MailTransport.ts"
 import { partsOf, reportsOf } from "../../../src/send/handoff/reports.ts"

@@ -1,4 +1,4 @@
-/** What requests to send are answered when something is away (docs/platform.md, 9.10): 503 with Retry-After, which says whether anything was done. */
+/** Answers to requests to send while something is away (docs/platform.md, 9.10): 503 with Retry-After, which says whether anything was done. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {

@@ -1,4 +1,4 @@
-/** What other mail systems report with a site credential, over HTTP (docs/platform.md, 9.17). */
+/** Other mail systems report with a site credential, over HTTP (docs/platform.md, 9.17). */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { promisify } from "node:util"

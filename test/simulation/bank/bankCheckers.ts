@@ -1,5 +1,5 @@
 /**
- * What the rules of the bank promise: money is neither made nor lost, an alarm rings once for each time it was set and not before, each signal
+ * Checks the promises of the bank's rules: money is neither made nor lost, an alarm rings once for each time it was set and not before, each signal
  * counts once and in order, and a window admits no more than its limit.
  */
 

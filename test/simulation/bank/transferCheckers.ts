@@ -1,5 +1,5 @@
 /**
- * What messages between organizations promise (docs/outbox.md): each is taken in once, with its effect in the same frame, and in the order in which
+ * Checks the promises of messages between organizations (docs/outbox.md): each is taken in once, with its effect in the same frame, and in the order in which
  * its partition sent them to that receiver; none waits for ever; and money is neither made nor lost on the way.
  */
 

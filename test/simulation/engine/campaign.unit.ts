@@ -1,4 +1,4 @@
-/** What a campaign says of a finding: also of one that comes once, of clients that wait for an operator, and of scenarios that are read again. */
+/** A campaign reports a finding: also of one that comes once, of clients that wait for an operator, and of scenarios that are read again. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Actor from "../../../src/engine/Actor.ts"

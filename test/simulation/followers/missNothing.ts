@@ -1,5 +1,5 @@
 /**
- * What followers are promised (docs/architecture.md, "Followers"): every fact once, in the order of the log and as it is stored, except those that a purge
+ * Checks the promise to followers (docs/architecture.md, "Followers"): every fact once, in the order of the log and as it is stored, except those that a purge
  * has taken and the follower is told of; states that were, none before one that was shown, and in the end the last one; the keys that there are.
  */
 import { freshnessMillis } from "../../../src/engine/limits.ts"

@@ -1,5 +1,5 @@
 /**
- * What several owners promise, checked as a scenario goes: whoever was told that something is stored finds it in the log once, what was said not to
+ * Checks the promises of several owners as a scenario goes: a caller with an acknowledgement finds its fact in the log once, what was said not to
  * be stored is nowhere, epochs rise and each has one writer, nothing is granted beyond an allowance, looks are fresh, and no partition runs
  * twice in a process or stops while nobody else has it.
  */

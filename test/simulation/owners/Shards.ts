@@ -1,5 +1,5 @@
 /**
- * What places the partitions of a simulation, as locks in a database do: it knows who has each lock, tells nodes of it sooner or later, and is wrong
+ * Places the partitions of a simulation, as locks in a database do: it knows who has each lock, tells nodes of it sooner or later, and is wrong
  * for a while. Needs no service.
  */
 import { Effect } from "effect"

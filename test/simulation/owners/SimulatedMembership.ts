@@ -1,5 +1,5 @@
 /**
- * What the nodes of a simulation tell each other in the database while they are upgraded: who is there, with which formats, and the level in force
+ * The rows by which the nodes of a simulation know each other during an upgrade: the members, their formats, and the level in force
  * (docs/cluster.md, "Two versions together"). It watches that the level rises over nobody's head and never falls, and that nobody meets a fact that it does
  * not know. Needs no service.
  */

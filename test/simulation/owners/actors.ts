@@ -1,4 +1,4 @@
-/** What organizations have in a simulation of several owners: a book of lines, an allowance, and a door without facts. */
+/** The actors of organizations in a simulation of several owners: a book of lines, an allowance, and a door without facts. */
 import { Schema } from "effect"
 import { formatLevels } from "../../../src/common/formatLevels.ts"
 import * as Actor from "../../../src/engine/Actor.ts"

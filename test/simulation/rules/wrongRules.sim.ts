@@ -1,4 +1,4 @@
-/** What a simulation finds in rules that are wrong on purpose, how soon and how small, and that it says nothing of right ones. */
+/** A simulation finds wrong rules soon and makes the finding small, and finds nothing in right ones. */
 import "effect/schema/SchemaJITCompiler/enable"
 import { describe, expect, it } from "@effect/vitest"
 import { campaign, describeFailure } from "../../../src/simulation/index.ts"

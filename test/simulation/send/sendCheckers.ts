@@ -1,5 +1,5 @@
 /**
- * What the rules of sending promise, whatever happens to the engine: no window ever sees more than its cap, nothing is refused that would have
+ * Checks the promises of the rules of sending under every fault of the engine: no window ever sees more than its cap, nothing is refused that would have
  * passed, a refusal names the very instant from which on it passes, nothing accepted is lost, counted twice, or held for ever, mail goes in its order,
  * and each change is told by one event.
  */

@@ -1,4 +1,4 @@
-/** What a campaign over webhook deliveries must have reached for its silence to mean something. */
+/** The situations that a campaign over webhook deliveries must reach before its silence means something. */
 import { operations } from "./WebhooksScenario.ts"
 
 export const requiredMarks: ReadonlyArray<string> = [

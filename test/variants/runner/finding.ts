@@ -1,4 +1,4 @@
-/** What a child process says of the variant it was given, as the last line of its output. */
+/** The report of a child process about its variant, as the last line of its output. */
 export type Finding =
   | { readonly _tag: "Noticed" /** The test or the checker, and where. */; readonly by: string }
   | { readonly _tag: "Unnoticed" }

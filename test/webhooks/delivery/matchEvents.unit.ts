@@ -1,4 +1,4 @@
-/** What a batch of the log comes to: who receives what, what the dispatcher of this process is handed, and what stays in the queue. */
+/** The result of a batch of the log: deliveries for each endpoint, those for the dispatcher of this process, and those that stay in the queue. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { EventRecord, FactRecord } from "../../../src/engine/records.ts"

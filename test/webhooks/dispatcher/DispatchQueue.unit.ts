@@ -1,4 +1,4 @@
-/** Who is next: per endpoint by a rule, over organizations and their endpoints in turn, within everybody's share; against a naive model. */
+/** The next attempt: per endpoint by a rule, over organizations and their endpoints in turn, within everybody's share; against a naive model. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { roomOf } from "../../../src/common/Shares.ts"

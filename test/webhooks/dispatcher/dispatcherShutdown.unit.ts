@@ -1,4 +1,4 @@
-/** What a dispatcher leaves to the store when it stops: what it has not attempted may be taken at once, what may be recorded already stays as it is. */
+/** A dispatcher leaves its deliveries to the store when it stops: another may take the unattempted ones immediately, and a possibly recorded one stays as it is. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,5 +1,5 @@
 /**
- * What the dispatcher does with deliveries of acknowledged frames: it begins those it has room for, keeps others waiting,
+ * The dispatcher and deliveries of acknowledged frames: it begins those it has room for, keeps others waiting,
  * leaves what it must not begin to the queue, and ends each exactly once.
  */
 import { describe, expect, it } from "@effect/vitest"

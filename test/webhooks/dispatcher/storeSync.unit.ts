@@ -1,4 +1,4 @@
-/** What waits in the store is found and attempted at its time, however much it is and whatever fails meanwhile; a scan is not what has to find it. */
+/** Waiting deliveries of the store are found and attempted at their time, in any number and under any failure, without a scan. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,5 +1,5 @@
 /**
- * What the states of an endpoint mean for its deliveries, on real servers (docs/platform.md, 6.4): pauses, disabling,
+ * The effect of an endpoint's states on its deliveries, on real servers (docs/platform.md, 6.4): pauses, disabling,
  * deletion, and what is kept, skipped, resumed or cancelled.
  */
 import { assert, layer } from "@effect/vitest"

@@ -1,4 +1,4 @@
-/** What tests of deliveries and of replays over HTTP share: an endpoint with its paths, pages of a list, and the rows behind them. */
+/** Helpers of the tests of deliveries and replays over HTTP: an endpoint with its paths, pages of a list, and the rows behind them. */
 import { expect } from "vitest"
 import { query } from "../../cli/support.ts"
 import type { Tenant, WebhookPlatform } from "../platform.ts"

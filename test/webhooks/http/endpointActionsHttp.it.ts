@@ -1,4 +1,4 @@
-/** What an endpoint can be asked to do over HTTP (docs/platform.md, 6.5, 6.6 and 6.8): test, unpause, rotate. */
+/** The actions of an endpoint over HTTP (docs/platform.md, 6.5, 6.6 and 6.8): test, unpause, rotate. */
 import { describe, expect, it } from "vitest"
 import { listForm, secretForm } from "../endpoint/endpointForms.ts"
 import { type Tenant, useWebhookPlatform } from "../platform.ts"

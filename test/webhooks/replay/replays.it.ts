@@ -1,4 +1,4 @@
-/** Who sends replays, on the real database: exactly once each, whoever else is at it and wherever it was stopped. */
+/** Replays on the real database: each is sent once, also beside another worker and after a stop at any place. */
 
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"

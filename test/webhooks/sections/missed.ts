@@ -1,5 +1,5 @@
 /**
- * What an endpoint misses, and how it gets it (docs/platform.md, 6.4 to 6.8), one promise after the other, on the
+ * An endpoint gets what it missed (docs/platform.md, 6.4 to 6.8), one promise after the other, on the
  * running platform with a real receiver.
  */
 import { describe, expect, it } from "vitest"

@@ -105,7 +105,7 @@ export class ReactorTasks {
     for (const part of this.parts) part.allow(organization)
   }
 
-  /** Notes that the reactor reads its place anew. */
+  /** Notes that the reactor reads its place again. */
   resumed(): void {
     for (const part of this.parts) part.resumed()
   }

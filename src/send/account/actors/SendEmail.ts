@@ -17,15 +17,15 @@ import { SenderDraft } from "./senderRules.ts"
 type Decision = Actor.Decision<EmailFact, EmailState, EmailRejection>
 
 /**
- * What happened to an email, as bits of `marks`: handed over, bounced for good, complained about, delayed. `early`: a recipient's report came while the email
+ * The history of an email, as bits of `marks`: handed over, bounced for good, complained about, delayed. `early`: a recipient's report came while the email
  * was `sending`, which overtook that of the hand-over, or the relay refused it.
  */
 export const marks = { handedOver: 1, bounced: 2, complained: 4, delayed: 8, early: 16 } as const
 
-/** What an email ends with, the first of them. */
+/** The first end of an email. */
 const ends = ["Canceled", "Suppressed", "HandedOver", "Failed", "Bounced"] as const
 
-/** What is reported of one recipient. */
+/** A report about one recipient. */
 export type Feedback = "delivered" | "bounced" | "complained"
 
 /** Characters of an entry of `heard`: 48 bits of a hash tell an email's few recipients apart. */

@@ -47,7 +47,7 @@ export const placesOf = (
 export const bucketsOf = (places: Places): ReadonlyArray<Actor.Touched> =>
   [...new Set([...places.values()].map(({ key }) => key))].map((key) => SendSuppressions.at(key))
 
-/** What a command names: where its recipients stand, and the names that its senders may have, by `from`. */
+/** The actors that a command names: the places of its recipients, and the possible names of its senders, by `from`. */
 interface Named {
   readonly organization: string
   readonly mode: Mode
@@ -55,7 +55,7 @@ interface Named {
   readonly names: ReadonlyMap<string, readonly [domain: string, address: string]>
 }
 
-/** What `touches` finds out of a command, kept for its decision, which comes at once: hashing costs as much as the rule. */
+/** The findings of `touches` about a command, kept for its decision right after it: hashing costs as much as the rule. */
 const namedByCommand = new WeakMap<object, Named>()
 
 const namedBy = (command: Admit, organization: string, mode: Mode): Named => {
@@ -88,7 +88,7 @@ const problemOf = ({ emails }: Admit, now: number, read: Actor.DecideContext["re
       return `an email has 1 to ${maximumRecipients} recipients`
     if (scheduledAt !== undefined && !(Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis))
       return `an email is scheduled at most ${maximumScheduleMillis} ms ahead`
-    // Only what memory shows: ids are made anew for each request, and an idempotency key stands before a repeat.
+    // Only what memory shows: each request has new ids, and an idempotency key stands before a repeat.
     if (ids.has(id) || read(SendEmail, id).state !== "none") return `the id ${id} was used before`
     ids.add(id)
   }
@@ -112,7 +112,7 @@ class Placing {
     this.goes = goes
   }
 
-  /** The senders that the request uses, with how many emails go at once and how many have a time of their own. */
+  /** The senders that the request uses, with how many emails go immediately and how many have a time of their own. */
   takeIn(
     emails: ReadonlyArray<AdmitEmail>,
     answers: ReadonlyArray<AdmissionAnswer>,

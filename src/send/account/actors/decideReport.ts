@@ -67,7 +67,7 @@ export const dispatch = (state: SendAccountState, command: Dispatch, context: Ac
       return place !== undefined && isSuppressed(read(SendSuppressions, place.key), place.entry)
     })
     if (email.mode !== mode || email.sender !== sender) return { id, state: "none", suppressed }
-    // What the mailer had before may be with the relay already, so it goes on whatever has happened since.
+    // The relay may already have an email that the mailer took before, so it goes on in any case.
     if (email.state === "sending") return { id, state: "sending", suppressed }
     const mayGo = email.state === "queued" || email.state === "held"
     if (!mayGo) return { id, state: email.state, suppressed }

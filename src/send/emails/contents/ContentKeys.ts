@@ -54,7 +54,7 @@ interface Row {
   readonly ciphertext: string
 }
 
-/** Whatever the database says, within a bounded time. */
+/** Answers within a bounded time, with or without the database. */
 const bounded = <A, E extends { readonly message: string }>(
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, ContentsUnavailable> =>

@@ -5,9 +5,9 @@
 
 import type { AnswerClass } from "./answerClass.ts"
 
-/** What a delivery report may say became of an email. See {@link parseFeedback}. */
+/** The outcomes that a delivery report may state. See {@link parseFeedback}. */
 export const deliveryActions = ["failed", "delayed", "delivered", "relayed", "expanded"] as const
-/** What a delivery report says became of an email. See {@link parseFeedback}. */
+/** An outcome that a delivery report states. See {@link parseFeedback}. */
 export type DeliveryAction = (typeof deliveryActions)[number]
 
 /**
@@ -16,7 +16,7 @@ export type DeliveryAction = (typeof deliveryActions)[number]
  */
 export type DeliveryKind = "permanent" | "temporary" | "delivered"
 
-/** What became of an email for one recipient. See {@link parseFeedback}. */
+/** The outcome of an email for one recipient. See {@link parseFeedback}. */
 export interface RecipientStatus {
   /**
    * The address that the mail system delivered to: the final recipient, or the original one where that is not an
@@ -33,7 +33,7 @@ export interface RecipientStatus {
   readonly answer: AnswerClass
   /** The reply of the SMTP server, such as 550. */
   readonly replyCode: number | null
-  /** What the mail system said, on one line of at most 500 characters. */
+  /** The words of the mail system, on one line of at most 500 characters. */
   readonly reason: string | null
   /** The host that said it. */
   readonly remoteMta: string | null
@@ -42,7 +42,7 @@ export interface RecipientStatus {
 }
 
 /**
- * What tells which email a report is about. Each is as the report has it, and nothing here is authenticated but by a
+ * The marks by which a report names its email. Each is as the report has it, and nothing here is authenticated but by a
  * return path (`readVerp`). See {@link parseFeedback}.
  */
 export interface OriginalEmail {

@@ -3,7 +3,7 @@
  * nobody's mails, however many or slow, hold up another account's by more than a turn. So many connections at most are for one domain. Pure: it knows no queue, no mailer and no time.
  */
 
-/** Who wants a connection, and for which domain. */
+/** The account that wants a connection, and the domain. */
 export interface Wish {
   readonly account: string
   readonly domain: string

@@ -31,7 +31,7 @@ export interface RelayOptions {
   readonly connections?: number | undefined
   /** Most mails in a second; default: as many as go. */
   readonly mailsPerSecond?: number | undefined
-  /** What this machine calls itself towards the relay. */
+  /** The name of this machine towards the relay. */
   readonly hostname?: string | undefined
   /** Times in place of the usual ones, for tests. In milliseconds. */
   readonly times?: Partial<RelayTimes> | undefined
@@ -54,7 +54,7 @@ export interface Relay {
   /** Host and port, without user and password. */
   readonly name: string
   readonly connections: number
-  /** What is wrong with it, as a sentence; undefined while it takes mail. */
+  /** The fault of the relay, as a sentence; undefined while it takes mail. */
   readonly trouble: Effect.Effect<string | undefined>
   /** One answer for each recipient, in order. */
   readonly send: (transaction: Transaction) => Effect.Effect<ReadonlyArray<PartAnswer>>
@@ -95,14 +95,14 @@ const makePool = (address: RelayAddress, options: RelayOptions, times: RelayTime
     disableFileAccess: true,
     disableUrlAccess: true
   })
-  // What it reports there has been told to whoever sent the mail.
+  // The sender of the mail has already got what it reports there.
   pool.on("error", () => undefined)
   return pool
 }
 
 type Pool = ReturnType<typeof makePool>
 
-/** Bytes of a mail that are passed on at once. */
+/** Bytes of a mail that are passed on in one write. */
 const chunkBytes = 64 * 1024
 
 /** The mail's bytes for a connection, which reads them after the envelope was taken. They end when it has had all of them. */
@@ -157,7 +157,7 @@ const attempt = (
 
 const accepted: PartAnswer = { _tag: "Accepted" }
 
-/** What the relay has said of each recipient of a mail that it took for some. */
+/** The relay's answers for each recipient of a mail that it took for some. */
 const answersOf = (to: ReadonlyArray<string>, { rejectedErrors = [] }: Sent): ReadonlyArray<PartAnswer> => {
   const errors = new Map(rejectedErrors.map((error) => [error.recipient?.toLowerCase(), error]))
   return to.map((recipient) => {
@@ -167,7 +167,7 @@ const answersOf = (to: ReadonlyArray<string>, { rejectedErrors = [] }: Sent): Re
   })
 }
 
-/** What each recipient was told where all were refused. */
+/** The answer for each recipient where all were refused. */
 const refusalsOf = (to: ReadonlyArray<string>, error: SmtpError): ReadonlyArray<PartAnswer> | undefined => {
   const { rejectedErrors } = error as { readonly rejectedErrors?: Sent["rejectedErrors"] }
   if (error.command !== "RCPT TO" || rejectedErrors === undefined || rejectedErrors.length !== to.length)
@@ -175,7 +175,7 @@ const refusalsOf = (to: ReadonlyArray<string>, error: SmtpError): ReadonlyArray<
   return answersOf(to, { rejectedErrors })
 }
 
-/** Makes a relay that is tried at once, and again while it cannot be reached. Its connections end with the scope. */
+/** Makes a relay that is tried immediately, and again while it cannot be reached. Its connections end with the scope. */
 export const makeRelay = (
   options: RelayOptions,
   onTrouble: OnTrouble = () => undefined

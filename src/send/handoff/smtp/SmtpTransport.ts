@@ -164,7 +164,7 @@ const handOver = Effect.fnUntraced(function* (parts: Parts, mail: OutgoingMail, 
   return joined(envelope.to, answers)
 })
 
-/** What becomes of a mail that could not be made. */
+/** The outcome of a mail that could not be made. */
 const unmade = (mail: OutgoingMail) => (error: { readonly _tag: string; readonly message: string }) =>
   Effect.gen(function* () {
     if (error instanceof AttachmentMissing) return error.answer

@@ -30,7 +30,7 @@ export type FetchAttachments = (
 
 const tooLarge = "The attachments that are given by addresses have more than 25 MB"
 
-/** The body, up to so many bytes. */
+/** The body, up to a number of bytes. */
 const bodyOf = async (body: AsyncIterable<Buffer>, most: number): Promise<Buffer> => {
   const chunks: Array<Buffer> = []
   let bytes = 0
@@ -97,7 +97,7 @@ const fetchOne = (agent: Agent, guard: FetchGuard, organizationId: string, path:
     return yield* failed(`The address of an attachment redirects more than ${maximumRedirects} times`)
   })
 
-/** What fetches, over connections that end with the scope. */
+/** Fetches over connections that end with the scope. */
 export const makeFetchAttachments = (guard: FetchGuard): Effect.Effect<FetchAttachments, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(

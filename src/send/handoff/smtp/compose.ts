@@ -27,10 +27,10 @@ type ComposedAttachment = {
   cid?: string
 }
 
-/** What no file's name has. */
+/** The characters that no file's name has. */
 const unnamable = /[\p{Cc}/\\]/gu
 
-/** What the last part of an address names, for an attachment without a name of its own. */
+/** The last part of an address, for an attachment without a name of its own. */
 const nameIn = (path: string): string => {
   const last = URL.parse(path)?.pathname.split("/").at(-1) ?? ""
   try {
@@ -115,7 +115,7 @@ export const composed = (options: ComposeOptions): Effect.Effect<Buffer> =>
       attachments: [...attachmentsOf(options)],
       messageId: options.messageId,
       date: new Date(options.date),
-      // Who it goes to is the caller's; without an envelope the library would make one of the headers.
+      // The caller gives the recipients; without an envelope the library would make one of the headers.
       envelope: { from: false, to: [] },
       disableFileAccess: true,
       disableUrlAccess: true,

@@ -1,9 +1,9 @@
 /** Figures of the mailer (docs/handoff.md, 2.1 to 2.4). */
 
-/** Connections to the relay at once, unless a setting says otherwise. */
+/** Concurrent connections to the relay, unless a setting says otherwise. */
 export const defaultConnections = 10
 
-/** Mails that one connection takes before it is made anew. */
+/** Mails that one connection takes before another replaces it. */
 export const mailsPerConnection = 100
 
 /** How long a connection may stay idle: less than relays usually allow. */

@@ -6,7 +6,7 @@ import { judgeAnswer, type Speaker } from "../../feedback/parse/answerClass.ts"
 import { diagnosisIn } from "../../feedback/parse/statusCodes.ts"
 import type { PartAnswer } from "../MailTransport.ts"
 
-/** What is wrong with a relay, for metrics. */
+/** The fault of a relay, for metrics. */
 export type RelayTrouble = "name" | "connect" | "tls" | "login" | "greeting" | "timeout"
 
 /** Fields of the library's errors, and of Node's beneath them. */
@@ -35,7 +35,7 @@ export type RelayOutcome =
 /** Characters of what a server said that are kept. */
 const maximumReasonLength = 500
 
-/** What a server said, on one line, without what no text may have. */
+/** The words of a server, on one line, without characters that no text may have. */
 export const oneLine = (text: string): string =>
   text
     .replace(/\p{Cc}+/gu, " ")
@@ -55,7 +55,7 @@ const certificateWords: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "is of another host"
 }
 
-/** What is wrong with a relay that took no mail on, in a sentence without user, password or network inside. */
+/** The fault of a relay that took no mail, in a sentence without user, password or network inside. */
 export const troubleOf = (error: SmtpError): Extract<RelayOutcome, { readonly _tag: "Relay" }> => {
   const trouble = (kind: RelayTrouble, reason: string) => ({ _tag: "Relay", kind, reason }) as const
   const { code = "", command = "", originalCode = "", response = "" } = error
@@ -86,7 +86,7 @@ const isOfOneAddress = (error: SmtpError, recipients: number): boolean =>
 
 const enhancedCode = (reply: number, response: string): string => diagnosisIn(response).status ?? `${reply}`
 
-/** The outcome of a mail to so many recipients by a reply of the relay, or of a recipient server where the mail was handed to that. */
+/** The outcome of a mail to a number of recipients by a reply of the relay, or of a recipient server where the mail was handed to that. */
 export const answerOfReply = (
   error: SmtpError,
   reply: number,
@@ -104,7 +104,7 @@ export const answerOfReply = (
   return { _tag: "Permanent", code, reason, isReputation }
 }
 
-/** What an error means for a mail to so many recipients. */
+/** The outcome of an error for a mail to a number of recipients. */
 export const outcomeOf = (error: SmtpError, progress: Progress, recipients: number): RelayOutcome => {
   const { command = "", responseCode } = error
   if (typeof responseCode === "number" && error.code !== "EAUTH" && error.code !== "ENOAUTH" && error.code !== "ETLS") {

@@ -1,5 +1,5 @@
 /**
- * Whether a relay can be reached (docs/handoff.md, 2.2): it is tried at once, again while something is wrong with it, and now and then while nobody uses it. Needs no
+ * Whether a relay can be reached (docs/handoff.md, 2.2): it is tried immediately, again while something is wrong with it, and now and then while nobody uses it. Needs no
  * service.
  */
 import { Clock, Duration, Effect, Latch, type Scope } from "effect"
@@ -11,13 +11,13 @@ import { type RelayTrouble, type SmtpError, troubleOf } from "./outcomes.ts"
 /** Told of trouble, each time. */
 export type OnTrouble = (kind: RelayTrouble) => void
 
-/** What tries a relay: a connection, TLS and a login. */
+/** Tries a relay: a connection, TLS and a login. */
 export interface Verifier {
   verify(callback: (error: Error | null) => void): void
 }
 
 export interface Reachability {
-  /** What is wrong, as a sentence; undefined while it takes mail. */
+  /** The fault, as a sentence; undefined while it takes mail. */
   readonly trouble: Effect.Effect<string | undefined>
   /** Something was wrong with the relay itself. */
   readonly inTrouble: (kind: RelayTrouble, reason: string) => Effect.Effect<void>

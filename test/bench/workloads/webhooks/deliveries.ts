@@ -1,4 +1,4 @@
-/** What the sides of the webhook benchmarks have in common: what they are told, and how what they have recorded is counted. */
+/** The common part of the sides of the webhook benchmarks: their orders, and the count of recorded deliveries. */
 import type { Sample } from "../../runner/benchmark.ts"
 import { treeCpuSeconds } from "../../runner/cpu.ts"
 

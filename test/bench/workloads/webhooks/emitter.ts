@@ -1,4 +1,4 @@
-/** What emits the events: an actor whose every command is one event of the catalogue, with a small fact as rules have them. */
+/** Emits the events: an actor whose every command is one event of the catalogue, with a small fact as rules have them. */
 import { Schema } from "effect"
 import * as Actor from "../../../../src/engine/Actor.ts"
 import { publicEvent } from "../../../../src/events/catalogue.ts"

@@ -1,5 +1,5 @@
 /**
- * What the webhook workloads deliver: events of the catalogue by number, so that every side posts the same bodies, and a time inside
+ * Makes the events of the webhook workloads: events of the catalogue by number, so that every side posts the same bodies, and a time inside
  * a body, so that the sink can tell how long the event was on its way.
  */
 import { encodeEvent } from "../../../../src/events/event.ts"

@@ -1,5 +1,5 @@
 /**
- * What one has without an engine: a queue in PostgreSQL and undici, written by hand. Deliveries are put in by batched inserts, taken for a
+ * A program without an engine: a queue in PostgreSQL and undici, written by hand. Deliveries are put in by batched inserts, taken for a
  * time with `for update skip locked` in batches, posted on as many connections, and their outcomes recorded in batches, so that after a crash
  * nothing is lost. One table, a partial index for what waits, prepared statements, a connection for each of the three.
  */

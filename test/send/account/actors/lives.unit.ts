@@ -1,4 +1,4 @@
-/** What becomes of accepted mail: cancels, schedules, reports, pauses and lifts, caps and removed senders, decided by actors on an engine. */
+/** The life of accepted mail: cancels, schedules, reports, pauses and lifts, caps and removed senders, decided by actors on an engine. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-/** What every layer of `MessageContents` promises (docs/handoff.md, 1). */
+/** The contract of `MessageContents`, for every layer (docs/handoff.md, 1). */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { MessageContents } from "../../../../src/send/emails/contents/MessageContents.ts"

@@ -1,4 +1,4 @@
-/** What reports mean for the recipient of a return path, and what signals of other mail systems do. */
+/** The effect of reports on the recipient of a return path, and of other mail systems' signals. */
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { reportOf } from "../../../../src/send/feedback/intake/feedbackReports.ts"

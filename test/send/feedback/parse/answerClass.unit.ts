@@ -1,4 +1,4 @@
-/** What answers of mail systems mean: a table of real ones, the rules that they do not show, and what no answer may mean whatever it says. */
+/** The meaning of mail systems' answers: a table of real ones, the rules that they do not show, and meanings that no answer may have. */
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { type AnswerClass, judgeAnswer, type SaidAnswer } from "../../../../src/send/feedback/parse/answerClass.ts"

@@ -1,5 +1,5 @@
 /**
- * What the mails of the corpus say: read from them by a program of another make (line by line, without a parser of MIME), and by eye wherever it and the parser
+ * Expectations of the corpus' mails: read from them by a program of another make (line by line, without a parser of MIME), and by eye wherever it and the parser
  * differed and where a field is missing. Whether a refusal is one of the sender or the content was decided by reading each.
  */
 import type { DeliveryAction, DeliveryKind } from "../../../../src/send/index.ts"

@@ -1,4 +1,4 @@
-/** What is held and in flight stays within its bounds, and at the end nothing is. */
+/** Checks that held and running deliveries stay within their bounds, and that none is left at the end. */
 
 import { maximumLimit } from "../../../../src/webhooks/dispatcher/ConcurrencyLimit.ts"
 import { maximumHeld } from "../../../../src/webhooks/dispatcher/DispatcherState.ts"

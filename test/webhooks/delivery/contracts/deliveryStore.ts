@@ -1,4 +1,4 @@
-/** What every `DeliveryStore` promises, whatever stands behind it. Each test takes a partition and endpoints that no other one uses. */
+/** The contract of `DeliveryStore`, for every implementation. Each test takes a partition and endpoints that no other one uses. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { jobLanes, maximumShownAttempts } from "../../../../src/webhooks/delivery/model.ts"

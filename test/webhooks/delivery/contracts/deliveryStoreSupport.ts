@@ -1,4 +1,4 @@
-/** What the contract of `DeliveryStore` needs of an implementation, and what its tests are written with. */
+/** Helpers for the contract of `DeliveryStore`, and the part that an implementation gives. */
 import { Context, Effect } from "effect"
 import type { DeliveryAttempt } from "../../../../src/webhooks/delivery/model.ts"
 import { deliveryIdOf, jobLanes } from "../../../../src/webhooks/delivery/model.ts"
