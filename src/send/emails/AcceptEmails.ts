@@ -1,7 +1,7 @@
 /**
- * Accepts requests to send (docs/platform.md, 9.10): previews the decision, stores the contents, then decides. So a
- * refusal and a repeat store nothing. Contents stored for a request that is refused in between have no email that
- * points to them. Needs `Engine`, `MessageContents`, `Organizations` and `HandoffFeed`.
+ * Accepts requests to send (docs/platform.md, 9.10): stores the contents, then decides. A request that may be refused or
+ * be a repeat is previewed before (`PreviewNeed`), and stores nothing then. Contents stored for a request that is
+ * refused after all have no email that points to them. Needs `Engine`, `MessageContents`, `Organizations` and `HandoffFeed`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -28,6 +28,7 @@ import { groupOf } from "../handoff/jobs.ts"
 import { isSendRejection, type SendRejection } from "../rules/rejections.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import type { SentEmail } from "./forms.ts"
+import { PreviewNeed } from "./PreviewNeed.ts"
 import type { Checks, ReadEmail } from "./readMessage.ts"
 import { onceOf } from "./repeats.ts"
 
@@ -142,6 +143,7 @@ const sentEmail = ({ heldUntil, id, state, suppressed }: EmailAnswer, recipients
 const make = (means: Means): AcceptEmails["Service"] => {
   const { contents, engine, feed, upgradeUrl } = means
   const begin = makeBegin(means)
+  const need = new PreviewNeed()
   return AcceptEmails.of({
     checks: (mode) => Effect.map(Clock.currentTimeMillis, (now) => ({ mode, now, pathProblem: means.pathProblem })),
     send: Effect.fn("Sending.send")(function* (owner, emails, repeated) {
@@ -168,23 +170,26 @@ const make = (means: Means): AcceptEmails["Service"] => {
         emails: reply.emails.map((one, index) => sentEmail(one, emails[index]?.recipients ?? [])),
         isReplay
       })
-      const decide = Effect.flatMap(
-        contents.write(
-          organization,
-          emails.map(({ message }) => message)
-        ),
-        (kept) => {
-          const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
-          const group = groupOf(organization, mode)
-          const room = feed.roomOf({ partition: engine.partitionOf(organization), group })
-          const goes = emails.length <= room
-          return Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl, goes }), refused)
-        }
-      )
+      const group = groupOf(organization, mode)
+      const messages = emails.map(({ message }) => message)
+      const notRefused = (error: SendAccountRejection | OnceError) => {
+        if (isSendRejection(error)) need.answered(group, false)
+        return refused(error)
+      }
+      const decide = Effect.flatMap(contents.write(organization, messages), (kept) => {
+        const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
+        const room = feed.roomOf({ partition: engine.partitionOf(organization), group })
+        const goes = emails.length <= room
+        return ask({ _tag: "Admit", emails: pointed, upgradeUrl, goes }).pipe(
+          Effect.tap(() => Effect.sync(() => need.answered(group, true))),
+          Effect.catch(notRefused)
+        )
+      })
+      if (!need.isNeeded(group, messages, repeated?.key)) return answer(yield* decide)
       return answer(
         yield* ask({ _tag: "Preview", emails: admitted, upgradeUrl }).pipe(
           Effect.catch((error): typeof decide | ReturnType<typeof refused> =>
-            isAccountRejection(error) && "_tag" in error && error._tag === "Acceptable" ? decide : refused(error)
+            isAccountRejection(error) && "_tag" in error && error._tag === "Acceptable" ? decide : notRefused(error)
           )
         )
       )
