@@ -81,6 +81,8 @@ const lastRun = (drafted: ReadonlyArray<Decided>): ReadonlyArray<Decided> => {
 export class Truth {
   /** By partition. */
   readonly commits: Array<Array<Commit>>
+  /** The latest time of a frame that was ever written; 0 without one. */
+  latestFrameTime = 0
   /** By organization, then kind, then key. */
   private readonly byName = new Map<string, Map<string, Map<string, ActorHistory>>>()
   private readonly actors: ReadonlyMap<string, AnyActor>
@@ -122,6 +124,7 @@ export class Truth {
       problem
     }
     this.commits[partition]!.push(commit)
+    this.latestFrameTime = Math.max(this.latestFrameTime, commit.frame.now)
     this.fold(commit)
     return commit
   }

@@ -4,6 +4,7 @@
  */
 
 import { epochMillis } from "../kernel/World.ts"
+import { growthOf, type SizeAt } from "./growth.ts"
 import type { Step } from "./Scenario.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { ActorHistory } from "./Truth.ts"
@@ -113,15 +114,50 @@ export const meet = (simulation: Simulation, step: Extract<Step, { readonly _tag
   simulation.ask(simulation.begin(step, command))
 }
 
-/** Asks the commands of a flood, some at a time. */
+/** Fewer commands say nothing about a trend. */
+const fewestOfTrend = 50
+
+/** Asks the commands of a flood from one number to another, some at a time. */
+const askMany = (
+  simulation: Simulation,
+  step: Step & { readonly _tag: "Flood" },
+  commands: ReadonlyArray<unknown>,
+  { from, to }: { readonly from: number; readonly to: number }
+): void => {
+  for (let next = from; next < to && simulation.violations.length === 0; next += floodedAtOnce) {
+    const end = Math.min(to, next + floodedAtOnce)
+    for (let at = next; at < end; at++) simulation.ask(simulation.begin(step, commands[at % commands.length]))
+    simulation.world.advance(floodPauseMillis)
+  }
+}
+
+/**
+ * Asks the commands of a flood. A state that still grows in its second half is asked as many commands again: it has a
+ * bound only if its growth slows down.
+ */
 export const flood = (
   simulation: Simulation,
   step: Step & { readonly _tag: "Flood" },
   commands: ReadonlyArray<unknown>
 ): void => {
-  for (let from = 0; from < step.count && simulation.violations.length === 0; from += floodedAtOnce) {
-    const end = Math.min(step.count, from + floodedAtOnce)
-    for (let at = from; at < end; at++) simulation.ask(simulation.begin(step, commands[at % commands.length]))
-    simulation.world.advance(floodPauseMillis)
+  const { actor: kind, count, key, organization } = step
+  const { moments } = simulation.truth.history({ organization, kind, key })
+  const half = Math.ceil(count / 2)
+  const sizes: Array<SizeAt> = []
+  const askHalf = (number: number) => {
+    askMany(simulation, step, commands, { from: number * half, to: (number + 1) * half })
+    sizes.push({ decisions: moments.length, size: moments.at(-1)!.json.length })
   }
+  askHalf(0)
+  askHalf(1)
+  if (count < fewestOfTrend || growthOf(sizes, half) === undefined) return
+  askHalf(2)
+  askHalf(3)
+  const growth = growthOf(sizes, half)
+  if (growth === undefined || simulation.violations.length > 0) return
+  const { decisions, size } = sizes.at(-1)!
+  simulation.violate(
+    "rules hold",
+    `the state of ${kind} ${JSON.stringify(key)} of ${organization} has no bound: it grows by ${growth.toFixed(1)} characters for each decision, and is at ${size} after ${decisions}`
+  )
 }

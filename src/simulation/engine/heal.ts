@@ -73,12 +73,9 @@ export const heal = (simulation: Simulation): void => {
   simulation.askPatient()
 }
 
-const latestFrameTime = ({ truth }: Simulation): number =>
-  truth.commits.reduce((latest, commits) => commits.reduce((time, { frame }) => Math.max(time, frame.now), latest), 0)
-
 /** Sets the clocks to a time at or after every frame that was ever written. */
 const setClocksRight = (simulation: Simulation): void => {
-  const last = latestFrameTime(simulation)
+  const last = simulation.truth.latestFrameTime
   for (const { process } of simulation.living()) {
     process.clockStoppedAt = undefined
     process.clockOffset = 0
@@ -91,7 +88,7 @@ const setClocksRight = (simulation: Simulation): void => {
  * later.
  */
 const isClockBehind = (simulation: Simulation): boolean => {
-  const last = latestFrameTime(simulation)
+  const last = simulation.truth.latestFrameTime
   return simulation.living().some(({ process }) => process.wallMillis() < last)
 }
 

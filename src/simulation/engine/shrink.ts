@@ -56,6 +56,8 @@ export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate
     best = candidate
     return true
   }
+  // A flood costs more than all other steps together.
+  for (const index of scenario.steps.keys()) while (isFlood(best.steps[index]) && attempt(withHalfOf(best, index))) {}
   for (let before = Number.POSITIVE_INFINITY; sizeOf(best) < before && plays < maximumPlays; ) {
     before = sizeOf(best)
     leaveOut(best.faults, (faults) => attempt({ ...best, faults }))
@@ -78,6 +80,16 @@ export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate
   }
   return { scenario: best, plays, isCutShort: plays >= maximumPlays }
 }
+
+const isFlood = (step: Step | undefined): boolean => step?._tag === "Flood" && step.count > 1
+
+/** The scenario with half the commands of a flood. */
+const withHalfOf = (scenario: Scenario, index: number): Scenario => ({
+  ...scenario,
+  steps: scenario.steps.map((step, at) =>
+    at === index && step._tag === "Flood" ? { ...step, count: Math.floor(step.count / 2) } : step
+  )
+})
 
 const sizeOf = (scenario: Scenario): number =>
   scenario.faults.length * 100 + JSON.stringify(scenario.steps).length + JSON.stringify(scenario.topology).length

@@ -4,6 +4,7 @@
  * reached, and tells the story of a finding in the trace.
  */
 import { maximumWakes } from "../../engine/limits.ts"
+import { unboxed } from "../engine/boxedCommands.ts"
 import type { Checker } from "../engine/Checker.ts"
 import type { Simulation } from "../engine/Simulation.ts"
 import { type ActorHistory, type Commit, nameOf } from "../engine/Truth.ts"
@@ -87,10 +88,21 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
     const complain = (message: string) => {
       if (simulation.violations.length === 0) violate(message)
     }
-    watch.complain = complain
+    watch.begin(complain)
     const checkTogether = together(simulation, said, complain)
     const noteWake = wakesEnd(complain)
+    const reached = (kind: string, command: unknown, isAccepted: boolean) =>
+      simulation.marks.reach(reachMark(kind, `${tagOf(command)} ${isAccepted ? "accepted" : "rejected"}`))
+    const asked = new WeakSet<object>()
     return {
+      asked: ({ command }) => {
+        if (typeof command === "object" && command !== null) asked.add(command)
+      },
+      // The commands of clients count when they are settled; all others come by message.
+      decided: ({ accepted, command, kind }) => {
+        if (typeof command === "object" && command !== null && !asked.has(command))
+          reached(kind, unboxed(command), accepted)
+      },
       committed: (commit) => {
         const organizations = new Set<string>()
         for (const history of changedBy(simulation, commit)) {
@@ -113,8 +125,7 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
       },
       settled: ({ answer, command, kind }) => {
         if (answer === undefined || answer._tag === "Failed") return
-        const what = answer._tag === "Replied" ? "accepted" : "rejected"
-        simulation.marks.reach(reachMark(kind, `${tagOf(command)} ${what}`))
+        reached(kind, command, answer._tag === "Replied")
       },
       woken: (woken) => {
         simulation.marks.reach(reachMark(woken.kind, "woken"))

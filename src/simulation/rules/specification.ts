@@ -119,7 +119,7 @@ const expectEqual = (what: string, wanted: unknown, found: unknown): void => {
 /**
  * Begins a specification: an actor that has had these facts.
  *
- * Throws what a schema refuses, and `SpecificationFailed` when the rule is not pure: when it changes what it was given,
+ * Throws what a schema refuses, and `SpecificationFailed` when a state does not fit its schema or the rule is not pure: when it changes what it was given,
  * reads the machine's clock or random numbers, or answers the same question in two ways.
  *
  * @example
@@ -153,21 +153,28 @@ export const given = <Command, Fact, State, Reply, Rejection>(
 ) => {
   const watch = new RuleWatch()
   let impurity: string | undefined
-  watch.complain = (sentence, isImpure) => {
+  watch.begin((sentence, isImpure) => {
     if (isImpure) impurity ??= sentence
-  }
+  })
   const actor = watch.of(defined) as typeof defined
   const checkPurity = () => {
     if (impurity !== undefined) throw new SpecificationFailed({ message: impurity })
   }
+  /** The state as a checkpoint keeps it: the engine refuses one that its schema cannot write and read. */
+  const stored = (state: unknown): State => {
+    const problem = actor.stateProblem(state)
+    if (problem !== undefined)
+      throw new SpecificationFailed({ message: `${actor.kind} has a state that its schema refuses, ${show(state)}: ${problem}` })
+    return state as State
+  }
   const initial = actor.options.initial(options.key ?? "")
-  const state = facts.reduce<unknown>(evolveOf(actor), initial) as State
+  const state = stored(facts.reduce<unknown>(evolveOf(actor), initial))
   checkPurity()
   const decided = (decide: (context: DecideContext) => Decision<Fact, Reply, Rejection> | WakeAgain) => {
     const answer = decide(contextOf(actor, options))
     const wakeAgainAt = answer instanceof WakeAgain ? answer.time : undefined
     const decision = answer instanceof WakeAgain ? nothingDecided<Fact, Reply>({}) : answer
-    const after = decision.facts.reduce<unknown>(evolveOf(actor), state) as State
+    const after = stored(decision.facts.reduce<unknown>(evolveOf(actor), state))
     checkPurity()
     const result: Decided<Fact, State, Reply, Rejection> = {
       decision,

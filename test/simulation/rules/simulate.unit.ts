@@ -220,4 +220,45 @@ describe("a specification", () => {
     })
     expect(() => given(changing, [{ amount: 2 }])).toThrow("without `copy`: total: 0 and 2")
   })
+
+  it.effect("counts commands that come by message", () =>
+    Effect.gen(function* () {
+      const Receiver = Actor.make<
+        { readonly _tag: "Credit"; readonly amount: number },
+        { readonly amount: number },
+        number
+      >({
+        kind: "receiver",
+        command: Schema.TaggedStruct("Credit", { amount: Schema.Int }),
+        fact: Schema.Struct({ amount: Schema.Int }),
+        state: Schema.Int,
+        initial: () => 0,
+        evolve: (total, { amount }) => total + amount,
+        decide: (_, { amount }) => Actor.decided({ facts: [{ amount }] })
+      })
+      const Payer = Actor.make<typeof Command.Type, { readonly amount: number }, number, void, string>({
+        kind: "payer",
+        command: Command,
+        fact: Schema.Struct({ amount: Schema.Int }),
+        state: Schema.Int,
+        initial: () => 0,
+        evolve: (total, { amount }) => total + amount,
+        decide: (_, { amount }) =>
+          Actor.decided({
+            facts: [{ amount }],
+            messages: [Actor.message(Receiver, "org_2", "", { _tag: "Credit", amount })]
+          })
+      })
+      const { reach } = yield* simulate(Payer, {
+        others: [Receiver],
+        otherCommands: { receiver: 0 },
+        seeds: 4,
+        steps: 40,
+        floods: false
+      })
+      const credit = reach.commands.find(({ command }) => command === "Credit")
+      expect(credit?.accepted).toBeGreaterThan(0)
+      expect(reach.warnings).toEqual([])
+    })
+  )
 })

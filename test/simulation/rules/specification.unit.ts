@@ -1,5 +1,7 @@
 /** Specifications of rules: what passes, what fails, and with which sentence. */
 import { describe, expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as Actor from "../../../src/engine/Actor.ts"
 import { given, SpecificationFailed } from "../../../src/simulation/index.ts"
 import { Account, Counter, Reminder } from "../../engine/support/actors.ts"
 
@@ -21,6 +23,23 @@ describe("given, when, then", () => {
     const decided = given(Counter, [added(2)]).when({ _tag: "Add", amount: 5 })
     decided.then([added(5)])
     expect(decided.state.total).toBe(7)
+  })
+
+  it("refuses a state that its schema refuses, as a checkpoint does", () => {
+    const half = Actor.make({
+      kind: "half",
+      command: Schema.Struct({ add: Schema.Int }),
+      fact: Schema.Struct({ added: Schema.Int }),
+      state: Schema.Int,
+      initial: () => 0,
+      evolve: (total, fact) => total + fact.added / 2,
+      decide: (_, { add }) => Actor.decided({ facts: [{ added: add }] })
+    })
+    expect(() => given(half, [{ added: 1 }])).toThrow("half has a state that its schema refuses, 0.5: Expected an integer")
+    expect(() => given(half, [{ added: 2 }]).when({ add: 1 })).toThrow(SpecificationFailed)
+    given(half, [{ added: 2 }])
+      .when({ add: 2 })
+      .then([{ added: 2 }])
   })
 
   it("fails with what was wanted and what was found", () => {

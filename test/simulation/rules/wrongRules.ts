@@ -210,6 +210,18 @@ const notebook = Actor.make<typeof Note.Type, typeof Note.Type, { readonly notes
   evolve: ({ notes }, { text }) => ({ notes: [...notes, `a note that says ${text.slice(0, 20)}`.padEnd(240)] })
 })
 
+/** Keeps a number of few digits for each command, the newest of them only where there is a maximum. */
+const numbers = (maximum: number) =>
+  Actor.make<typeof Add.Type, typeof Added.Type, { readonly amounts: ReadonlyArray<number> }>({
+    kind: "numbers",
+    command: Add,
+    fact: Added,
+    state: Schema.Struct({ amounts: Schema.Array(Schema.Int) }),
+    initial: () => ({ amounts: [] }),
+    decide: (_state, { amount }) => Actor.decided({ facts: [{ amount }] }),
+    evolve: ({ amounts }, { amount }) => ({ amounts: [...amounts, amount].slice(-maximum) })
+  })
+
 /** Whose old facts and states have another form, of which the upcast knows one. */
 const renamed = Actor.make<typeof Add.Type, typeof Added.Type, typeof Total.Type>({
   kind: "renamed",
@@ -325,7 +337,13 @@ export const wrongRules: ReadonlyArray<WrongRule> = [
       ),
     says: "counter.evolve throws on the fact"
   },
-  { name: "a state without a bound", plan: () => plan(notebook), seed: 55, says: "StateTooLarge" },
+  { name: "a state without a bound", plan: () => plan(notebook), seed: 55, says: "has no bound" },
+  {
+    name: "a state that grows by two characters for each command",
+    plan: () => plan(numbers(Number.POSITIVE_INFINITY)),
+    seed: 84,
+    says: "has no bound: it grows by 2.0 characters for each decision"
+  },
   {
     name: "a decision by the machine's clock",
     plan: () => plan(counter({ decide: (_state, amount) => [{ amount: Date.now() > 0 ? amount : 0 }] })),
@@ -423,6 +441,7 @@ export const rightRules: ReadonlyArray<Pick<WrongRule, "name" | "plan">> = [
   { name: "a reminder", plan: () => plan(reminder(rung)) },
   { name: "transfers", plan: () => accounts({}) },
   { name: "a counter", plan: () => plan(counter({})) },
+  { name: "a list with a bound beyond the first flood", plan: () => plan(numbers(4_000)) },
   {
     name: "a counter with an old form of its facts and states",
     plan: () => plan(renamed, { old: [{ version: 1, facts: [{ sum: 3 }], states: [{ total: 7 }] }] })
