@@ -14,8 +14,8 @@ const leastGrowth = 1
 /** The part of its earlier growth that a state without a bound keeps. */
 const keptGrowth = 0.8
 
-/** The part of the commands that must have been decided: a rule that takes few has not shown its bound. */
-const decidedPart = 0.5
+/** The part of the commands that must have been decided: a rule that has taken few has not shown its bound. */
+const decidedPart = 0.9
 
 /**
  * The growth for each decision, if the sizes show no sign of a bound; undefined if they do. `commands` were asked between
