@@ -130,7 +130,14 @@ export const okJson = async (args: ReadonlyArray<string>, environment: Readonly<
 /** A platform whose environment names its admin credential. */
 type Running = Pick<Platform, "dataDir" | "environment">
 
-/** Asks the admin API of the platform that runs on a data folder, which takes a hundredth of what a command takes. */
+/** Repeats of a request that a partition cannot answer yet, and the pause before each: half a minute in all. */
+const repeats = 60
+const repeatMillis = 500
+
+/**
+ * Asks the admin API of the platform that runs on a data folder, which takes a hundredth of what a command takes. A
+ * partition may move while a platform settles, so a 503 is safe to repeat, and repeated.
+ */
 export const askAdmin = async (
   { dataDir, environment }: Running,
   method: string,
@@ -138,11 +145,17 @@ export const askAdmin = async (
   body?: unknown
 ): Promise<Readonly<Record<string, unknown>>> => {
   const running = Option.getOrThrow(await Effect.runPromise(findRunning(dataDir)))
-  const answer = await fetch(`${running.adminUrl}/admin/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${environment.SLUICE_ADMIN_KEY}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) })
-  })
+  const ask = () =>
+    fetch(`${running.adminUrl}/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${environment.SLUICE_ADMIN_KEY}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+  let answer = await ask()
+  for (let repeat = 0; answer.status === 503 && repeat < repeats; repeat++) {
+    await pause(repeatMillis)
+    answer = await ask()
+  }
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
   return (await answer.json()) as Readonly<Record<string, unknown>>
 }
