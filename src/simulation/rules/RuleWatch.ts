@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util"
 import { type AnyActor, type DecideContext, Decision, WakeAgain } from "../../engine/Actor.ts"
 import { describe } from "../../engine/describe.ts"
+import { watchReads } from "./watchReads.ts"
 
 /** Receives the fault of a rule; `isImpure` for one that makes the rule answer differently another time. */
 export type Complain = (sentence: string, isImpure: boolean) => void
@@ -108,7 +109,7 @@ export class RuleWatch {
     const before = isCompared ? encoded(actor.encodeState, state) : undefined
     let answer: A
     try {
-      answer = watching(this.readsOf(actor, name), run)
+      answer = watchReads(this.readsOf(actor, name), run)
     } catch (cause) {
       const shown = show(before ?? encoded(actor.encodeState, state))
       this.broken(`${actor.kind}.${name} throws on ${what} in the state ${shown}: ${describe(cause)}`)
@@ -175,7 +176,7 @@ export class RuleWatch {
       const before: unknown = isInPlace || !isCompared ? undefined : encoded(actor.encodeState, state)
       let next: unknown
       try {
-        next = watching(reads, () => evolve(state, fact))
+        next = watchReads(reads, () => evolve(state, fact))
       } catch (cause) {
         this.broken(`${actor.kind}.evolve throws on the fact ${show(factBefore)}: ${describe(cause)}`)
         throw cause
@@ -199,7 +200,7 @@ export class RuleWatch {
     return (...of: ReadonlyArray<unknown>): unknown => {
       let answer: unknown
       try {
-        answer = watching(reads, () => run(...of))
+        answer = watchReads(reads, () => run(...of))
       } catch (cause) {
         this.broken(`${actor.kind}.${name} throws: ${describe(cause)}`)
         throw cause
@@ -226,62 +227,4 @@ export const differenceOf = (left: unknown, right: unknown, at = ""): string | u
       if (found !== undefined) return found
     }
   return `${at === "" ? "" : `${at}: `}${showValue(left)} and ${showValue(right)}`
-}
-
-type Told = (name: string) => void
-
-/** The receiver of reads; undefined while nothing is watched. */
-let told: Told | undefined
-
-const RealDate = globalThis.Date
-
-const WatchedDate = new Proxy(RealDate, {
-  construct(target, parts, newTarget) {
-    if (parts.length === 0) told?.("the clock, by new Date()")
-    return Reflect.construct(target, parts, newTarget) as object
-  },
-  apply(target, self, parts) {
-    told?.("the clock, by Date()")
-    return Reflect.apply(target, self, parts) as unknown
-  },
-  get(target, name, receiver) {
-    if (name === "now") told?.("the clock, by Date.now")
-    return Reflect.get(target, name, receiver) as unknown
-  }
-})
-
-const { random } = Math
-
-const watchedRandom = (): number => {
-  told?.("random numbers, by Math.random")
-  return random()
-}
-
-const realPerformance = globalThis.performance
-
-const WatchedPerformance = new Proxy(realPerformance, {
-  get(target, name) {
-    if (name === "now") told?.("the clock, by performance.now")
-    const value = Reflect.get(target, name) as unknown
-    return typeof value === "function" ? value.bind(target) : value
-  }
-})
-
-const exchange = (date: DateConstructor, randomNumber: () => number, performance: typeof realPerformance): void => {
-  globalThis.Date = date
-  Math.random = randomNumber
-  globalThis.performance = performance
-}
-
-/** Runs something, and reports its reads of the machine. */
-export const watching = <A>(tell: Told, run: () => A): A => {
-  const outer = told
-  told = tell
-  if (outer === undefined) exchange(WatchedDate, watchedRandom, WatchedPerformance)
-  try {
-    return run()
-  } finally {
-    told = outer
-    if (outer === undefined) exchange(RealDate, random, realPerformance)
-  }
 }

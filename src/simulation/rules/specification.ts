@@ -164,7 +164,9 @@ export const given = <Command, Fact, State, Reply, Rejection>(
   const stored = (state: unknown): State => {
     const problem = actor.stateProblem(state)
     if (problem !== undefined)
-      throw new SpecificationFailed({ message: `${actor.kind} has a state that its schema refuses, ${show(state)}: ${problem}` })
+      throw new SpecificationFailed({
+        message: `${actor.kind} has a state that its schema refuses, ${show(state)}: ${problem}`
+      })
     return state as State
   }
   const initial = actor.options.initial(options.key ?? "")

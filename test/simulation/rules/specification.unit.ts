@@ -35,7 +35,9 @@ describe("given, when, then", () => {
       evolve: (total, fact) => total + fact.added / 2,
       decide: (_, { add }) => Actor.decided({ facts: [{ added: add }] })
     })
-    expect(() => given(half, [{ added: 1 }])).toThrow("half has a state that its schema refuses, 0.5: Expected an integer")
+    expect(() => given(half, [{ added: 1 }])).toThrow(
+      "half has a state that its schema refuses, 0.5: Expected an integer"
+    )
     expect(() => given(half, [{ added: 2 }]).when({ add: 1 })).toThrow(SpecificationFailed)
     given(half, [{ added: 2 }])
       .when({ add: 2 })

@@ -400,6 +400,19 @@ export const wrongRules: ReadonlyArray<WrongRule> = [
     says: "counter.evolve is not pure: it reads the clock, by performance.now"
   },
   {
+    name: "a fold by the month of the machine's time zone",
+    plan: () =>
+      plan(
+        counter({ evolve: ({ total }, { amount }) => ({ total: total + (new Date(0).getMonth() < 0 ? 0 : amount) }) })
+      ),
+    says: "counter.evolve is not pure: it reads the time zone of the machine, by getMonth"
+  },
+  {
+    name: "a decision by the locale of the machine",
+    plan: () => plan(counter({ decide: (_state, amount) => ("a".localeCompare("b") > 0 ? [] : [{ amount }]) })),
+    says: "counter.decide is not pure: it reads the locale of the machine, by localeCompare"
+  },
+  {
     name: "an old fact that cannot be read",
     plan: () => plan(renamed, { old: [{ version: 1, facts: [{ sum: 3 }, { amount: 4 }] }] }),
     says: "renamed cannot read a fact of version 1"
