@@ -32,7 +32,12 @@ import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createDirectoryNotices } from "../telco/DirectoryNotices.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
-import { createDeliveryTables, fillPagesOfDeliveries, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
+import {
+  addDeliveryLines,
+  createDeliveryTables,
+  fillPagesOfDeliveries,
+  leaveRoomForOutcomes
+} from "../webhooks/delivery/migrations.ts"
 import { addPublicKeys, addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -73,5 +78,6 @@ export const migrations: ReadonlyArray<Migration> = [
     name: "thousands blocks, and changes of the number directory",
     run: Effect.all([addDirectoryBlocks, createDirectoryChanges, createDirectoryNotices])
   },
-  { number: 34, name: "public keys of webhooks", run: addPublicKeys }
+  { number: 34, name: "public keys of webhooks", run: addPublicKeys },
+  { number: 35, name: "lines of webhook deliveries", run: addDeliveryLines }
 ]

@@ -19,7 +19,9 @@ export const formatLevels = {
    * The size of an email's content, in the facts of its acceptance and its end and in its state. A program of level 1
    * folds it away.
    */
-  contentSizes: 2
+  contentSizes: 2,
+  /** The order of a webhook endpoint, in its facts and state, and lines in the queue of deliveries. */
+  orderedDeliveries: 3
 } as const
 
 /** The formats that a program can write and read. */

@@ -15,6 +15,7 @@ import {
   type Backlog,
   type DueLane,
   type ExpiredJob,
+  type NewJob,
   type ParkedJob,
   type PartitionClaim,
   type TakenJob,
@@ -69,40 +70,47 @@ const idsOf = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<string
 
 const none: ReadonlySet<string> = new Set()
 
+const jobColumns = {
+  id: "text",
+  partition: "int4",
+  group_key: "text",
+  lane: "int2",
+  due_at: "int8",
+  attempts: "int4",
+  expires_at: "int8",
+  payload: "text"
+} as const
+
+const lineColumns = { line: "text", place: "int8", place_index: "int4" } as const
+
+const jobRow = ({ dueAt, expiresAt, group, leasedUntil, line, ...job }: NewJob) => ({
+  ...job,
+  group_key: group,
+  due_at: leasedUntil ?? dueAt,
+  attempts: leasedUntil === undefined ? 0 : 1,
+  expires_at: expiresAt,
+  line: line?.name ?? null,
+  place: line?.place ?? null,
+  place_index: line?.index ?? null
+})
+
 /** Jobs in, and what tells when they are due. */
 const filling = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "put" | "due"> => {
   const table = tableOf(sql, name)
   return {
     put: (jobs) =>
-      forAll(jobs, undefined, () =>
-        run(
+      forAll(jobs, undefined, () => {
+        const hasLines = jobs.some(({ line }) => line !== undefined)
+        return run(
           deferred(
             sql,
             sql`
-              insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
-              select * from ${unnest(
-                jobs.map((job) => ({
-                  ...job,
-                  group_key: job.group,
-                  due_at: job.leasedUntil ?? job.dueAt,
-                  attempts: job.leasedUntil === undefined ? 0 : 1,
-                  expires_at: job.expiresAt
-                })),
-                {
-                  id: "text",
-                  partition: "int4",
-                  group_key: "text",
-                  lane: "int2",
-                  due_at: "int8",
-                  attempts: "int4",
-                  expires_at: "int8",
-                  payload: "text"
-                }
-              )}
+              insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload${sql.literal(hasLines ? ", line, place, place_index" : "")})
+              select * from ${unnest(jobs.map(jobRow), hasLines ? { ...jobColumns, ...lineColumns } : jobColumns)}
               on conflict (id) do nothing`
           )
         )
-      ),
+      }),
 
     due: (partition, { after, limit }) => {
       const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]

@@ -21,6 +21,11 @@ export interface NewJob {
    * the commit. If the caller dies before, the job is taken again.
    */
   readonly leasedUntil?: number | undefined
+  /**
+   * The line in which it goes, and its place there. The queue only keeps both, in columns that its table must have
+   * (`addLines` of `workQueueTable.ts`).
+   */
+  readonly line?: { readonly name: string; readonly place: number; readonly index: number } | undefined
 }
 
 /** A job that was taken. */

@@ -37,3 +37,14 @@ export const createWorkQueue = (name: string): Effect.Effect<void, SqlError.SqlE
     yield* sql`
       create index ${sql(`${name}_expiry`)} on ${table} using brin (expires_at) with (pages_per_range = 16, autosummarize = on)`
   })
+
+/** Adds lines to the table of a queue: the line of a job, its place there, and an index that finds the first of each. */
+export const addLines = (name: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const table = tableOf(sql, name)
+    yield* sql`alter table ${table} add line text collate "C", add place int8, add place_index int4`
+    yield* sql`
+      create index ${sql(`${name}_lines`)} on ${table} (partition, group_key, line, place, place_index)
+      where line is not null`
+  })

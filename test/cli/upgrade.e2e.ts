@@ -25,7 +25,8 @@ const caps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 100 }
 /** What the older build did not have. */
 const older: ReadonlyArray<Replacement> = [
   { file: "src/common/version.ts", from: "= packageJson.version", to: '= "0.0.9"' },
-  { file: "src/common/formatLevels.ts", from: "contentSizes: 2", to: "" },
+  { file: "src/common/formatLevels.ts", from: "contentSizes: 2,", to: "" },
+  { file: "src/common/formatLevels.ts", from: "orderedDeliveries: 3", to: "" },
   {
     file: "src/send/account/actors/model.ts",
     from: "const bytes = { bytes: Schema.optionalKey(Schema.Finite) }",
@@ -238,7 +239,7 @@ describe("a rolling upgrade", () => {
       ["two", 2]
     ])
     const ready = await (await fetch(`${nodes.two!.url}/readyz`)).text()
-    expect(ready).toContain("formats of level 1 are in force, and it knows 2")
+    expect(ready).toContain("formats of level 1 are in force, and it knows 3")
     const metrics = await (await fetch(`${nodes.two!.url}/metrics`)).text()
     expect(metrics).toMatch(/^sluice_format_level\{.*kind="in force".*\} 1$/m)
     ends = shown.partitions.map(({ sequence }) => sequence)
@@ -247,7 +248,7 @@ describe("a rolling upgrade", () => {
   it("writes the new format when the last older node has gone", async () => {
     await replace("one")
     // A node writes the new format once it has heard of it itself.
-    for (const name of ["one", "two"] as const) await until(async () => (await status(name)).level === 2)
+    for (const name of ["one", "two"] as const) await until(async () => (await status(name)).level === 3)
     await untilSpread("one")
     await someMore()
     await Promise.all(senders.map((sender) => sender.stop()))
@@ -280,7 +281,7 @@ describe("a rolling upgrade", () => {
     )
     const sentence = refusal(await started.finished)
     expect(sentence).toMatch(
-      /^sluice: Newer versions run on this database: formats of level 2 are in force, and this version \(0\.0\.9\) knows level 1\..*start the newer version/
+      /^sluice: Newer versions run on this database: formats of level 3 are in force, and this version \(0\.0\.9\) knows level 1\..*start the newer version/
     )
     expect((await status("one")).nodes.map(({ name }) => name)).toEqual(["one", "two"])
   })

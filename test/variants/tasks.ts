@@ -127,15 +127,15 @@ export const tasks: ReadonlyArray<Variant> = [
   },
   {
     name: "tasks: a retry after a first attempt has no job",
-    find: "this.jobs.push({ ...job, lane: jobLanes.retry, leasedUntil: result.dueAt })",
+    find: "this.jobs.push({ ...job, lane: retryLaneOf(line), leasedUntil: result.dueAt })",
     replace: "",
     sentence: "a delivery whose first attempt fails is pending for ever",
     finders: [...simulator, "delivery/DeliveryTasks.unit"]
   },
   {
     name: "tasks: a retry is due at once",
-    find: "this.jobs.push({ ...job, lane: jobLanes.retry, leasedUntil: result.dueAt })",
-    replace: "this.jobs.push({ ...job, lane: jobLanes.retry, leasedUntil: job.dueAt })",
+    find: "this.jobs.push({ ...job, lane: retryLaneOf(line), leasedUntil: result.dueAt })",
+    replace: "this.jobs.push({ ...job, lane: retryLaneOf(line), leasedUntil: job.dueAt })",
     sentence: "a delivery that failed is attempted again before its delay is over",
     finders: [...simulator, "delivery/DeliveryTasks.unit"]
   },
@@ -183,15 +183,15 @@ export const tasks: ReadonlyArray<Variant> = [
   },
   {
     name: "tasks: an attempt of an earlier life is made again",
-    find: "if (this.isDraining || this.held.has(delivery.id) || worker.more[delivery.lane] || !worker.permits(delivery.lane))",
-    replace: "if (this.isDraining || worker.more[delivery.lane] || !worker.permits(delivery.lane))",
+    find: "const canGo = !this.isDraining && !this.held.has(delivery.id) && worker.permits(delivery.lane)",
+    replace: "const canGo = !this.isDraining && worker.permits(delivery.lane)",
     sentence: "a task whose delivery is under way already never ends",
     finders: ["dispatcher/offered.unit"]
   },
   {
     name: "tasks: newer deliveries overtake the store's",
-    find: "if (this.isDraining || this.held.has(delivery.id) || worker.more[delivery.lane] || !worker.permits(delivery.lane))",
-    replace: "if (this.isDraining || this.held.has(delivery.id) || !worker.permits(delivery.lane))",
+    find: "else if (!canGo || worker.more[delivery.lane]) delivery.task?.leave()",
+    replace: "else if (!canGo) delivery.task?.leave()",
     sentence: "an endpoint with a backlog gets new events before the older ones",
     finders: ["dispatcher/offered.unit"]
   },
@@ -204,8 +204,8 @@ export const tasks: ReadonlyArray<Variant> = [
   },
   {
     name: "tasks: states without a word are not read",
-    find: "if (worker.partition === partition) this.outdated.add(worker)",
-    replace: "void [worker, partition]",
+    find: "this.outdated.add(worker)\n      this.lines.doubt(worker)",
+    replace: "this.lines.doubt(worker)",
     sentence: "an endpoint whose pause was committed without an answer is sent further attempts",
     finders: simulator
   },

@@ -127,5 +127,48 @@ export const webhooks: ReadonlyArray<Variant> = [
     replace: "this",
     sentence: "an endpoint that has used up its rate gets nothing any more",
     finders: ["rates.unit", "deliveries"]
+  },
+  {
+    name: "webhooks: a line does not wait for what is in the store",
+    find: "if (line === undefined || this.unsure !== undefined || line.stored.size > 0) {",
+    replace: "if (line === undefined) {",
+    sentence: "a new delivery of a line overtakes an older one that waits in the store for its retry",
+    finders: ["EndpointLines.unit", "deliveries"]
+  },
+  {
+    name: "webhooks: a line goes on when its first delivery waits for a retry",
+    find: "if (departure.isOver) this.advance(lines, delivery)",
+    replace: "if (departure.isOver || departure.dueAt !== undefined) this.advance(lines, delivery)",
+    sentence: "the next delivery of a line begins while the one before has attempts left",
+    finders: ["DispatchLines.unit", "deliveries"]
+  },
+  {
+    name: "webhooks: a line goes on before it is known how its delivery was recorded",
+    find: "if (departure.isOver && delivery.task?.isBeingWritten === true) {",
+    replace: "if (departure.isOver && delivery.task?.isBeingWritten === undefined) {",
+    sentence: "a crash repeats a delivery of a line behind a later one that is recorded",
+    finders: ["DispatchLines.unit", "deliveries"]
+  },
+  {
+    name: "webhooks: what is behind a returned delivery of a line stays",
+    find: "const taken = line.waiting.splice(at < 0 ? 0 : at)",
+    replace: "const taken = line.waiting.splice(at < 0 ? line.waiting.length : at)",
+    sentence: "deliveries that were taken behind one that must be attempted again are attempted before it",
+    finders: ["EndpointLines.unit", "deliveries"]
+  },
+  {
+    name: "webhooks: the store hands out a later delivery of a line",
+    find: "const end = jobs.findIndex(({ dueAt }) => dueAt > now)\n  return jobs.slice(0, Math.min(limit, end < 0 ? limit : end))",
+    replace: "return jobs.filter(({ dueAt }) => dueAt <= now).slice(0, limit)",
+    sentence:
+      "deliveries of a line are taken although an earlier one is taken by a process that is gone, or is due later",
+    finders: ["deliveries"]
+  },
+  {
+    name: "webhooks: a replay is not waited for",
+    find: "if (endpoint?.ordering) this.lines.of(worker.endpointId)\n    this.lines.doubt(worker, sequence)",
+    replace: "if (endpoint?.ordering) this.lines.of(worker.endpointId)",
+    sentence: "an event behind a replay goes before the events of the replay",
+    finders: ["deliveries"]
   }
 ]

@@ -1411,6 +1411,7 @@ export type UnpausedWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    ordering: WebhookOrdering;
     /**
      * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
      */
@@ -1450,6 +1451,16 @@ export type NothingReplayed = {
     message: string;
 };
 
+/**
+ * Deliveries of events with the same value at the path go one after the other; null for no order
+ */
+export type WebhookOrdering = {
+    /**
+     * A path in the data of events, such as `customer.id`, or `organization` for all events in one line
+     */
+    key: string;
+} | null;
+
 export type WebhookTest = {
     success: true;
     /**
@@ -1488,6 +1499,7 @@ export type UpdatedWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    ordering: WebhookOrdering;
     /**
      * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
      */
@@ -1542,6 +1554,7 @@ export type UpdateWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit?: number | null;
+    ordering?: WebhookOrdering;
 };
 
 export type WebhookEndpoint = {
@@ -1569,6 +1582,7 @@ export type WebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    ordering: WebhookOrdering;
     /**
      * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
      */
@@ -1636,6 +1650,7 @@ export type CreatedWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit: number | null;
+    ordering: WebhookOrdering;
     /**
      * whsec_…; not to be had again
      */
@@ -1675,6 +1690,7 @@ export type CreateWebhookEndpoint = {
      * Attempts per second at most, 1 to 10000; null for no limit
      */
     rate_limit?: number | null;
+    ordering?: WebhookOrdering;
     /**
      * Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)
      */

@@ -13,6 +13,7 @@ const settings = {
   description: "Look-ups",
   header_names: [],
   rate_limit: null,
+  ordering: null,
   is_active: true,
   public_key: publicKey
 }

@@ -207,6 +207,11 @@ const Acts = ({ endpoint, reload }: { readonly endpoint: EndpointShown; readonly
   )
 }
 
+const orderOf = (ordering: EndpointShown["ordering"]): string => {
+  if (ordering === null) return "none"
+  return ordering.key === "organization" ? "all events, one after the other" : `by ${ordering.key}, one after the other`
+}
+
 export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
   const id = params.id ?? ""
   const { data, error, reload } = useLoad(() => get("/v1/webhooks/:id", { params: { id } }), [id])
@@ -243,6 +248,7 @@ export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, 
             ["Last delivery", <Time at={data.last_delivery_at} />],
             data.header_names.length > 0 && ["Own headers", <span class="mono">{data.header_names.join(" ")}</span>],
             ["Rate", data.rate_limit === null ? "no limit" : `${data.rate_limit} a second`],
+            ["Order", orderOf(data.ordering)],
             ["Made", <Time at={data.created_at} />]
           ]}
         />

@@ -34,6 +34,10 @@ export interface TaskDefinition<State, Payload, Outcome> {
   readonly changed: (before: State, after: State, record: LogRecord) => void
   /** Takes tasks, in the order of the log: the runner begins each now or later, or leaves it. */
   readonly offer: (tasks: ReadonlyArray<Task<Payload, Outcome>>, register: TaskRegister<Payload, Outcome>) => void
+  /** Takes note of a task for which there is no room: the reactor writes a job for it. */
+  readonly missed?: (task: NewTask<Payload>) => void
+  /** The reactor has recorded all frames up to this one. */
+  readonly recorded?: (sequence: number) => void
   /** The reactor may have committed states that nobody was told of. */
   readonly resumed: () => void
   /** Records an outcome in the queue, because a transaction has written its task as running. */
@@ -95,7 +99,10 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
 
   readonly isSettled = (sequence: number): boolean => this.register.isSettled(sequence)
   readonly open = (): number => this.register.open
-  readonly recorded = (sequence: number): void => this.register.recorded(sequence)
+  readonly recorded = (sequence: number): void => {
+    this.register.recorded(sequence)
+    this.definition.recorded?.(sequence)
+  }
 
   readonly exclude = (organization: string | undefined): void => {
     if (organization === undefined) {
@@ -130,11 +137,15 @@ export class HeadTasks<State, Payload, Outcome> implements LifeOfTasks {
         this.known.set(organization, after)
         changed(before, after, record)
       }
-      for (const { characters, key, payload } of tasks(record, after)) {
-        if (offered.length >= maximumTasksOfFrame) return
+      for (const found of tasks(record, after)) {
+        const { characters, key, payload } = found
         const { index, sequence } = record
-        const task = this.register.add({ organization, sequence, index, key }, payload, characters)
-        if (task !== undefined) offered.push(task)
+        const hasRoom = offered.length < maximumTasksOfFrame
+        const task = hasRoom
+          ? this.register.add({ organization, sequence, index, key }, payload, characters)
+          : undefined
+        if (task === undefined) this.definition.missed?.(found)
+        else offered.push(task)
       }
     } catch {
       // The reactor fails on the record too, and parks it with its error.

@@ -154,6 +154,12 @@ export class TaskRegister<Payload, Outcome> {
     return (task as Entry<Payload, Outcome>).isAbandoned
   }
 
+  /** Whether a transaction has written a task as running, and it is not known whether that was committed. */
+  isBeingWritten(task: Task<Payload, Outcome>): boolean {
+    const { isQueued, written } = task as Entry<Payload, Outcome>
+    return written === "running" && !isQueued
+  }
+
   /** The part of a task that the transaction writes; undefined without one. A task that waits is left to the queue. */
   write(sequence: number, index: number, key: string): WrittenTask<Payload, Outcome> | undefined {
     const entry = this.frames.get(sequence)?.byKey.get(keyOf(index, key))

@@ -16,6 +16,7 @@ import {
 } from "../../postgres/WorkQueue.ts"
 import { endpointsTable } from "../endpoint/model.ts"
 import { changedEndpoints } from "../endpoint/rows.ts"
+import { findLines, isReplaying, type TakenLineJob, takeLines } from "./linesPostgres.ts"
 import { decodePayload, jobLanes, jobsTable } from "./model.ts"
 import { between, type DeliveryKey, endAll, jobOutcome, recordAll } from "./outcomesPostgres.ts"
 import { DeliveriesUnavailable, type DeliveryStore, type TakenDelivery } from "./ports.ts"
@@ -93,7 +94,7 @@ const bodiesOf = (sql: SqlClient.SqlClient, jobs: ReadonlyArray<TakenJob>, maxim
 /** Sorts taken jobs: those with their bodies, and the results of the others. */
 const sorted = (
   partition: number,
-  jobs: ReadonlyArray<TakenJob>,
+  jobs: ReadonlyArray<TakenJob & { readonly line?: string | undefined }>,
   bodies: ReadonlyMap<string, string | null>,
   now: number
 ) => {
@@ -120,11 +121,44 @@ const sorted = (
         origin,
         eventId,
         eventCreatedAt,
-        body
+        body,
+        line: job.line
       })
   }
   return { taken, refused, gone }
 }
+
+/**
+ * Keeps of each line what is in order from its first job on. The others go back: somebody else has an earlier one, or
+ * its event did not fit.
+ */
+const inOrder = (jobs: ReadonlyArray<TakenLineJob>, bodies: ReadonlyMap<string, string | null>) => {
+  const kept: Array<TakenLineJob> = []
+  const returned: Array<TakenLineJob> = []
+  let before: TakenLineJob | undefined
+  for (const job of jobs) {
+    const isNext =
+      before !== undefined && before.group === job.group && before.line === job.line
+        ? job.nth === before.nth + 1
+        : job.nth === 1
+    if (isNext && bodies.get(decodePayload(job.payload).eventId) !== null) {
+      kept.push(job)
+      before = job
+    } else returned.push(job)
+  }
+  return { kept, returned }
+}
+
+const findLinesWith =
+  ({ sql, stored }: Parts): DeliveryStore["lines"] =>
+  (partition, endpointId, page) =>
+    stored(
+      Effect.gen(function* () {
+        // Asked before the lines: what a replay has queued by then is among them.
+        const isReplayed = yield* isReplaying(sql, endpointId)
+        return { found: yield* findLines(sql, partition, endpointId, page), isReplaying: isReplayed }
+      })
+    )
 
 const keyOf = ({ id, payload }: { readonly id: string; readonly payload: string }): DeliveryKey => ({
   id,
@@ -136,9 +170,10 @@ const keyOf = ({ id, payload }: { readonly id: string; readonly payload: string 
  * the queue.
  */
 const makeTake =
-  ({ atomically, queue, sql, stored }: Parts): DeliveryStore["take"] =>
-  (partition, claims, { maximumBytes, now, leasedUntil }) =>
-    stored(
+  (parts: Parts): DeliveryStore["take"] =>
+  (partition, claims, { maximumBytes, now, leasedUntil }) => {
+    const { queue, sql, stored } = parts
+    return stored(
       Effect.gen(function* () {
         const jobs = yield* queue.take(
           partition,
@@ -146,15 +181,43 @@ const makeTake =
           { now, leasedUntil }
         )
         if (jobs.length === 0) return []
-        const { gone, refused, taken } = sorted(partition, jobs, yield* bodiesOf(sql, jobs, maximumBytes), now)
-        if (refused.length > 0)
-          yield* atomically(Effect.andThen(queue.settle(refused), endAll(sql, gone, "expired", now))).pipe(
-            // They are taken again when their lease is over.
-            Effect.catch((error) => Effect.logWarning("deliveries could not be given back", error))
-          )
-        return taken
+        return yield* handedOut(parts, sorted(partition, jobs, yield* bodiesOf(sql, jobs, maximumBytes), now), now)
       })
     )
+  }
+
+/** Ends or gives back the jobs that are not handed out, and answers the others. */
+const handedOut = (
+  { atomically, queue, sql }: Parts,
+  { gone, refused, taken }: ReturnType<typeof sorted>,
+  now: number
+) =>
+  refused.length === 0
+    ? Effect.succeed(taken)
+    : atomically(Effect.andThen(queue.settle(refused), endAll(sql, gone, "expired", now))).pipe(
+        // They are taken again when their lease is over.
+        Effect.catch((error) => Effect.logWarning("deliveries could not be given back", error)),
+        Effect.as(taken)
+      )
+
+/** The same for the first jobs of lines. */
+const makeTakeLines =
+  (parts: Parts): DeliveryStore["takeLines"] =>
+  (partition, claims, { leasedUntil, maximumBytes, now }) => {
+    const { sql, stored } = parts
+    return stored(
+      Effect.gen(function* () {
+        if (claims.length === 0) return []
+        const jobs = yield* takeLines(sql, partition, claims, { now, leasedUntil })
+        if (jobs.length === 0) return []
+        const bodies = yield* bodiesOf(sql, jobs, maximumBytes)
+        const { kept, returned } = inOrder(jobs, bodies)
+        const found = sorted(partition, kept, bodies, now)
+        const back = returned.map(({ attempt, id }) => ({ _tag: "Returned" as const, id, attempt, dueAt: now }))
+        return yield* handedOut(parts, { ...found, refused: [...found.refused, ...back] }, now)
+      })
+    )
+  }
 
 /** Ends jobs of a deleted endpoint, and removes its row with the last of them. */
 const makeCancel =
@@ -198,6 +261,10 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
       ),
 
     take: makeTake(parts),
+
+    takeLines: makeTakeLines(parts),
+
+    lines: findLinesWith(parts),
 
     keep: (taken, leasedUntil) => stored(queue.keep(taken, leasedUntil)),
 

@@ -10,6 +10,7 @@ import { TaskBounds } from "../../engine/tasks/TaskBounds.ts"
 import type { Task, TaskRegister } from "../../engine/tasks/TaskRegister.ts"
 import type { LifeOfTasks, TaskLife, TaskSource } from "../../engine/tasks/TaskSource.ts"
 import { readEvent } from "../../events/index.ts"
+import { lineOf } from "../endpoint/deliveryOrder.ts"
 import { dispositionOf, type FoldedEndpoint } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import type { DispatchListener } from "./DispatchListener.ts"
@@ -43,19 +44,22 @@ const tasks = (record: LogRecord, endpoints: Endpoints): ReadonlyArray<NewTask<T
   const found: Array<NewTask<TakenDelivery>> = []
   for (const { endpoint, endpointId } of candidates) {
     if (endpoint === null || dispositionOf(endpointId, endpoint, event, reach) !== "delivered") continue
+    const line = event.type === "platform.test" ? undefined : lineOf(endpoint.ordering, event.data)
     const payload: TakenDelivery = {
       id: deliveryIdOf(event.eventId, endpointId),
       partition: record.partition,
       organizationId: record.organization,
       endpointId,
-      lane: jobLanes.first,
+      lane: line === undefined ? jobLanes.first : jobLanes.line,
       attempt: 1,
       // Nobody else can have it before its job is written.
       leasedUntil: Number.POSITIVE_INFINITY,
       origin: "event",
       eventId: event.eventId,
       eventCreatedAt: event.createdAt,
-      body
+      body,
+      line,
+      frame: record.sequence
     }
     found.push({ key: endpointId, payload, characters: body.length })
   }
@@ -100,6 +104,10 @@ class RegisteredDelivery implements DeliveryTask {
     return this.register.isQueued(this.task)
   }
 
+  get isBeingWritten(): boolean {
+    return this.register.isBeingWritten(this.task)
+  }
+
   get isAbandoned(): boolean {
     return this.register.isAbandoned(this.task)
   }
@@ -140,6 +148,8 @@ export class DeliveryTasks implements TaskSource {
             })
           )
       },
+      missed: ({ payload }) => this.listener()?.missed(payload),
+      recorded: (sequence) => this.listener()?.recorded(life.partition, sequence),
       resumed: () => this.listener()?.outdated(life.partition),
       late: ({ payload }, outcome) => this.listener()?.late(payload, outcome)
     }

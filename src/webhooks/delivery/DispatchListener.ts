@@ -11,9 +11,21 @@ export interface CommittedDeliveries {
   /** Already taken for the dispatcher of this process. */
   readonly taken: ReadonlyArray<TakenDelivery>
   /** Endpoints, by id, for which more is in the queue. */
-  readonly queued: ReadonlyMap<string, { readonly partition: number }>
+  readonly queued: ReadonlyMap<
+    string,
+    {
+      readonly partition: number
+      /** Those of lines. */
+      readonly lines?: ReadonlyArray<{ readonly line: string; readonly id: string }>
+    }
+  >
   /** Retries that were written with the first attempt's outcome. */
-  readonly retries?: ReadonlyArray<{ readonly partition: number; readonly endpointId: string; readonly dueAt: number }>
+  readonly retries?: ReadonlyArray<{
+    readonly partition: number
+    readonly endpointId: string
+    readonly dueAt: number
+    readonly line?: string | undefined
+  }>
   /** The current state of endpoints that have changed or receive something. */
   readonly endpoints: ReadonlyArray<FoldedEndpoint>
 }
@@ -34,6 +46,10 @@ export interface DispatchListener {
   readonly followed: (endpoints: ReadonlyArray<FoldedEndpoint>) => void
   /** Takes deliveries of an acknowledged frame: each runs, waits for room, or is left to the queue. Must not throw. */
   readonly offer: (deliveries: ReadonlyArray<TakenDelivery>) => void
+  /** Takes note of deliveries of an acknowledged frame that only the reactor knows, for want of room. Must not throw. */
+  readonly missed: (delivery: TakenDelivery) => void
+  /** The store has all of a partition up to this frame. Must not throw. */
+  readonly recorded: (partition: number, sequence: number) => void
   /** The store may have newer states of this partition's endpoints than anybody has told. Must not throw. */
   readonly outdated: (partition: number) => void
   /** Records the outcome of a delivery whose job a transaction has written meanwhile. Must not throw. */

@@ -15,6 +15,7 @@ import {
   testEventsKind
 } from "../../events/index.ts"
 import type { NewJob } from "../../postgres/WorkQueue.ts"
+import { lineOf } from "../endpoint/deliveryOrder.ts"
 import {
   type DeliveryOrigin,
   dispositionOf,
@@ -27,8 +28,8 @@ import {
   testEventOf
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
-import type { DispatchListener } from "./DispatchListener.ts"
-import { type DeliveryStatus, deliveryIdOf, encodePayload, jobLanes } from "./model.ts"
+import type { CommittedDeliveries, DispatchListener } from "./DispatchListener.ts"
+import { type DeliveryStatus, deliveryIdOf, encodePayload, jobLanes, retryLaneOf } from "./model.ts"
 import type { DeliveryOutcome, TakenDelivery } from "./ports.ts"
 
 /** An event of the log with its place. */
@@ -139,6 +140,12 @@ const endedRow = ({ made, result }: DeliveryOutcome, now: number) =>
     settled_at: result._tag !== "Settled" ? null : made === null ? now : made.at + made.duration
   }) satisfies Partial<DeliveryRow>
 
+/** The deliveries of an endpoint that wait in the queue: those of lines by their ids. */
+interface QueuedDeliveries {
+  readonly partition: number
+  readonly lines: Array<{ readonly line: string; readonly id: string }>
+}
+
 /** Free capacity for deliveries from memory. */
 interface RoomLeft {
   deliveries: number
@@ -160,11 +167,11 @@ export class MatchedBatch {
   /** Bodies of the delivered events, by event id. */
   readonly bodies = new Map<string, string>()
   readonly taken: Array<TakenDelivery> = []
-  readonly retries: Array<{ readonly partition: number; readonly endpointId: string; readonly dueAt: number }> = []
+  readonly retries: Array<NonNullable<CommittedDeliveries["retries"]>[number]> = []
   private readonly answered = new Map<string, AnsweredRow>()
   private readonly findWritten: FindWritten
   private readonly now: number
-  readonly queued = new Map<string, { readonly partition: number }>()
+  readonly queued = new Map<string, QueuedDeliveries>()
   private readonly leasedUntil: number
   private readonly roomOf: (endpointId: string) => number
   private readonly rooms = new Map<string, number>()
@@ -255,7 +262,7 @@ export class MatchedBatch {
       const disposition = dispositionOf(endpointId, endpoint, event, reach)
       if (disposition === "delivered") {
         this.receiving.add(folded)
-        this.deliver(record, event, body, endpointId)
+        this.deliver(record, event, body, endpointId, lineOf(endpoint.ordering, event.data))
       } else if (disposition === "skipped")
         this.skipped.push({
           organization_id: record.organization,
@@ -270,14 +277,22 @@ export class MatchedBatch {
     }
   }
 
-  private deliver(place: MatchPlace, event: MatchedEvent, body: string, endpointId: string): void {
+  private deliver(
+    place: MatchPlace,
+    event: MatchedEvent,
+    body: string,
+    endpointId: string,
+    lineOfEvent: string | undefined
+  ): void {
     const { organization, partition } = place
     const { createdAt, eventId, type } = event
     const written = this.findWritten(place, endpointId)
     const id = written?.task.payload.id ?? deliveryIdOf(eventId, endpointId)
     this.bodies.set(eventId, body)
     const origin: DeliveryOrigin = type === "platform.test" ? "test" : "event"
-    const lane = origin === "test" ? jobLanes.asked : jobLanes.first
+    // Tests are outside of lines.
+    const line = origin === "test" ? undefined : lineOfEvent
+    const lane = origin === "test" ? jobLanes.asked : line === undefined ? jobLanes.first : jobLanes.line
     const about = {
       id,
       organization_id: organization,
@@ -294,7 +309,8 @@ export class MatchedBatch {
       lane,
       dueAt: createdAt,
       expiresAt: createdAt + eventRetentionMillis,
-      payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin })
+      payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin }),
+      line: line === undefined ? undefined : { name: line, place: place.sequence, index: place.index }
     }
     if (written?._tag === "Ended") {
       this.deliveries.push({ ...about, ...endedRow(written.outcome, this.now) })
@@ -308,7 +324,8 @@ export class MatchedBatch {
       this.jobs.push({ ...job, leasedUntil: this.leasedUntil })
       return
     }
-    const isTaken = this.hasRoom(organization, endpointId, body.length)
+    // Whether it is the first of its line only the queue can tell.
+    const isTaken = line === undefined && this.hasRoom(organization, endpointId, body.length)
     this.jobs.push({ ...job, leasedUntil: isTaken ? this.leasedUntil : undefined })
     if (isTaken)
       this.taken.push({
@@ -324,7 +341,14 @@ export class MatchedBatch {
         eventCreatedAt: createdAt,
         body
       })
-    else this.queued.set(endpointId, { partition })
+    else this.queue(partition, endpointId, line, id)
+  }
+
+  /** Notes a delivery that waits in the queue. */
+  private queue(partition: number, endpointId: string, line: string | undefined, id: string): void {
+    const known = this.queued.get(endpointId) ?? { partition, lines: [] }
+    this.queued.set(endpointId, known)
+    if (line !== undefined) known.lines.push({ line, id })
   }
 
   /** Notes a first attempt that was made before its row: the retry, if it needs one, and the endpoint's last attempt. */
@@ -332,11 +356,12 @@ export class MatchedBatch {
     const { group: endpointId, partition } = job
     if (result._tag === "Again") {
       // As if it had been taken: the first attempt is over, and the next one is due then.
-      this.jobs.push({ ...job, lane: jobLanes.retry, leasedUntil: result.dueAt })
-      this.retries.push({ partition, endpointId, dueAt: result.dueAt })
+      const line = job.line?.name
+      this.jobs.push({ ...job, lane: retryLaneOf(line), leasedUntil: result.dueAt })
+      this.retries.push({ partition, endpointId, dueAt: result.dueAt, line })
     } else if (result._tag === "Returned") {
       this.jobs.push({ ...job, dueAt: result.dueAt })
-      this.queued.set(endpointId, { partition })
+      this.queue(partition, endpointId, job.line?.name, job.id)
     }
     if (made === null) return
     const ended_at = made.at + made.duration

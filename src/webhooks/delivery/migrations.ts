@@ -6,9 +6,9 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { setDayFillFactor } from "../../postgres/dayPartitions.ts"
-import { createWorkQueue } from "../../postgres/workQueueTable.ts"
+import { addLines, createWorkQueue } from "../../postgres/workQueueTable.ts"
 import { endpointsTable } from "../endpoint/model.ts"
-import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
+import { deliveriesTable, jobsTable, replaysTable, skippedTable } from "./model.ts"
 
 /**
  * How full the pages of deliveries are at first, in percent. Each row and its neighbours are written at least once
@@ -75,4 +75,11 @@ export const createDeliveryTables = Effect.gen(function* () {
       reason text not null,
       primary key (endpoint_id, event_created_at, sequence, idx)
     ) partition by range (event_created_at)`
+})
+
+/** Adds lines to the queue of deliveries, and to replays their place in the log, which is that of their deliveries. */
+export const addDeliveryLines = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* addLines(jobsTable)
+  yield* sql`alter table ${sql(replaysTable)} add sequence int8`
 })

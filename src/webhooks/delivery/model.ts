@@ -31,9 +31,12 @@ export const maximumShownAttempts = 20
 /**
  * The lanes of an endpoint's jobs: first attempts and retries have separate capacity, so that a backlog of one never
  * holds up the other. Tests and manual retries have a lane of their own, because they are sent even while the endpoint
- * is Paused.
+ * is Paused. Deliveries of an endpoint with an order are in a lane of their own from their first attempt to their last.
  */
-export const jobLanes = { first: 0, retry: 1, asked: 2 } as const
+export const jobLanes = { first: 0, retry: 1, asked: 2, line: 3 } as const
+
+/** The lane in which a delivery waits for its next attempt: those of a line keep theirs. */
+export const retryLaneOf = (line: string | undefined): number => (line === undefined ? jobLanes.retry : jobLanes.line)
 
 /**
  * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the

@@ -7,7 +7,7 @@ import type { SqlClient } from "effect/sql"
 import { unnest } from "../../postgres/unnest.ts"
 import type { JobOutcome, WorkQueue } from "../../postgres/WorkQueue.ts"
 import { endpointsTable } from "../endpoint/model.ts"
-import { type DeliveryStatus, deliveriesTable, jobLanes, maximumShownAttempts } from "./model.ts"
+import { type DeliveryStatus, deliveriesTable, maximumShownAttempts, retryLaneOf } from "./model.ts"
 import type { DeliveryOutcome } from "./ports.ts"
 
 /** The services for writing an outcome. */
@@ -23,12 +23,12 @@ export interface DeliveryKey {
 }
 
 /** The effect of an outcome on the delivery's job. */
-export const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): JobOutcome => {
+export const jobOutcome = ({ delivery: { attempt, id, line }, result }: DeliveryOutcome): JobOutcome => {
   switch (result._tag) {
     case "Settled":
       return { _tag: "Done", id, attempt }
     case "Again":
-      return { _tag: "Again", id, attempt, dueAt: result.dueAt, lane: jobLanes.retry }
+      return { _tag: "Again", id, attempt, dueAt: result.dueAt, lane: retryLaneOf(line) }
     case "Returned":
       return { _tag: "Returned", id, attempt, dueAt: result.dueAt }
   }

@@ -32,6 +32,10 @@ export interface TakenDelivery {
   readonly eventCreatedAt: number
   /** The event, as `encodeEvent` wrote it. */
   readonly body: string
+  /** The line in which it goes, at an endpoint with an order. */
+  readonly line?: string | undefined
+  /** The frame of its event, if it comes from an acknowledged frame. */
+  readonly frame?: number | undefined
   /** The span that put it into the queue, if it comes from memory and spans are collected. */
   cause?: Tracer.AnySpan
   /** Its task, if it comes from an acknowledged frame that may not be recorded yet. */
@@ -48,6 +52,8 @@ export interface DeliveryTask {
   readonly end: (outcome: DeliveryOutcome) => boolean
   /** Whether the store has a job of it. */
   readonly isQueued: boolean
+  /** Whether a transaction that is not known to be over has written it as running. */
+  readonly isBeingWritten: boolean
   /** Whether the next owner of its partition has it, so that no attempt may begin here. */
   readonly isAbandoned: boolean
 }
@@ -59,6 +65,23 @@ export interface DeliveryClaim {
   readonly limit: number
 }
 
+/** A request for the first deliveries of a line of an endpoint. See {@link DeliveryStoreMemory.make}. */
+export interface LineClaim {
+  readonly endpointId: string
+  readonly line: string
+  readonly limit: number
+}
+
+/** A line of an endpoint that has deliveries. See {@link DeliveryStoreMemory.make}. */
+export interface DeliveryLine {
+  readonly line: string
+  /** Its first delivery, and when that may be taken. */
+  readonly headId: string
+  readonly dueAt: number
+  /** Whether it is the only one. */
+  readonly isAlone: boolean
+}
+
 /** The earliest delivery of a lane of an endpoint. See {@link DeliveryStoreMemory.make}. */
 export interface DueDeliveries {
   readonly endpointId: string
@@ -68,7 +91,7 @@ export interface DueDeliveries {
 
 /** The outcome of an attempt, or of a delivery without an attempt. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryOutcome {
-  readonly delivery: Pick<TakenDelivery, "id" | "endpointId" | "attempt" | "eventCreatedAt">
+  readonly delivery: Pick<TakenDelivery, "id" | "endpointId" | "attempt" | "eventCreatedAt" | "line">
   /** The attempt that was made; null when there was none. */
   readonly made: DeliveryAttempt | null
   /**
@@ -126,6 +149,23 @@ export interface DeliveryStore {
   readonly take: (
     partition: number,
     claims: ReadonlyArray<DeliveryClaim>,
+    options: { readonly now: number; readonly leasedUntil: number; readonly maximumBytes: number }
+  ) => Stored<ReadonlyArray<TakenDelivery>>
+
+  /** The lines of an endpoint in order, at most `limit`, behind `after`; and whether a replay of it is being queued. */
+  readonly lines: (
+    partition: number,
+    endpointId: string,
+    options: { readonly after: string; readonly limit: number }
+  ) => Stored<{ readonly found: ReadonlyArray<DeliveryLine>; readonly isReplaying: boolean }>
+
+  /**
+   * Takes the first deliveries of lines, in order, as far as they are due: none of a line whose first one is taken or is
+   * due later, and none behind such a one. Those behind a replay that is being queued stay too.
+   */
+  readonly takeLines: (
+    partition: number,
+    claims: ReadonlyArray<LineClaim>,
     options: { readonly now: number; readonly leasedUntil: number; readonly maximumBytes: number }
   ) => Stored<ReadonlyArray<TakenDelivery>>
 

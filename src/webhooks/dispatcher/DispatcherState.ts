@@ -12,6 +12,7 @@ import type { DeliveryOutcome, TakenDelivery } from "../delivery/ports.ts"
 import type { RetrySchedule } from "../delivery/schedule.ts"
 import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
 import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./ConcurrencyLimit.ts"
+import { type Departure, DispatchLines, departed, departureOf, type LinesHost } from "./DispatchLines.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { EndpointRates } from "./EndpointRates.ts"
 import { type StateQuestion, Worker } from "./Worker.ts"
@@ -113,6 +114,7 @@ export class DispatcherState {
   private readonly heldDeliveries = new Shares(maximumHeld)
   private readonly heldCharacters = new Shares(maximumHeldCharacters)
   private readonly rates: EndpointRates
+  readonly lines: DispatchLines
   private isPumping = false
   private asks = 0
 
@@ -129,6 +131,30 @@ export class DispatcherState {
     this.clock = clock
     this.rates = new EndpointRates(clock)
     this.queue = new DispatchQueue(settings.capacity, this.rates.steadyMillis)
+    this.lines = new DispatchLines(this.linesHost())
+  }
+
+  private linesHost(): LinesHost {
+    const state = this
+    return {
+      get now() {
+        return state.now
+      },
+      get isDraining() {
+        return state.isDraining
+      },
+      workerOf: (endpointId) => this.workers.get(endpointId),
+      isHeld: (id) => this.held.has(id),
+      enqueue: (worker, delivery) => this.queue.add(worker, delivery.lane, delivery),
+      offer: (worker, delivery) => {
+        MutableList.append(worker.offered, delivery)
+        this.offering.add(worker)
+        this.offerWakeup.notify()
+      },
+      giveBack: (delivery) => this.giveBack(delivery),
+      want: (worker) => this.want(worker),
+      arm: (worker, lane, at) => this.arm(worker, lane, at)
+    }
   }
 
   get now(): number {
@@ -175,7 +201,11 @@ export class DispatcherState {
 
   /** Has the states of a partition's endpoints read again. */
   outdate(partition: number): void {
-    for (const worker of this.workers.values()) if (worker.partition === partition) this.outdated.add(worker)
+    for (const worker of this.workers.values()) {
+      if (worker.partition !== partition) continue
+      this.outdated.add(worker)
+      this.lines.doubt(worker)
+    }
     if (this.outdated.size > 0) this.wakeup.notify()
   }
 
@@ -194,14 +224,22 @@ export class DispatcherState {
       worker.organizationId = delivery.organizationId
       if (worker.folded === undefined) this.learn(worker)
       // An attempt of an earlier life may still run. Older deliveries in the store go first.
-      if (this.isDraining || this.held.has(delivery.id) || worker.more[delivery.lane] || !worker.permits(delivery.lane))
-        delivery.task?.leave()
+      const canGo = !this.isDraining && !this.held.has(delivery.id) && worker.permits(delivery.lane)
+      if (delivery.line !== undefined) this.lines.offer(worker, delivery, canGo)
+      else if (!canGo || worker.more[delivery.lane]) delivery.task?.leave()
       else {
         MutableList.append(worker.offered, delivery)
         this.offering.add(worker)
       }
     }
     this.offerWakeup.notify()
+  }
+
+  /** Notes a delivery of an acknowledged frame that only the reactor has: later ones of its line must follow it. */
+  missed({ endpointId, frame, id, line, partition }: TakenDelivery): void {
+    if (line === undefined) return
+    this.lines.of(endpointId).storeId(line, id, frame)
+    this.lines.askForWalk(this.worker(partition, endpointId))
   }
 
   /** Takes in what acknowledged frames have shown of an endpoint that has no state here, such as after a time of rest. */
@@ -233,13 +271,17 @@ export class DispatcherState {
       const [delivery] = MutableList.takeN(worker.offered, 1) as [TakenDelivery]
       // It was left to the queue while it waited, where it was written before its turn.
       if (delivery.task?.run() === true) this.hold(delivery)
+      else this.lines.left(worker, delivery)
     }
     this.offering.delete(worker)
   }
 
   /** Leaves what an endpoint was offered to the queue. */
   private leaveOffered(worker: Worker): void {
-    for (const { task } of MutableList.takeAll(worker.offered)) task?.leave()
+    for (const delivery of MutableList.takeAll(worker.offered)) {
+      delivery.task?.leave()
+      this.lines.left(worker, delivery)
+    }
     this.offering.delete(worker)
   }
 
@@ -255,7 +297,7 @@ export class DispatcherState {
    */
   ended(delivery: TakenDelivery, outcome: DeliveryOutcome): boolean {
     if (delivery.task?.end(outcome) !== true) return false
-    this.release(delivery)
+    this.release(delivery, departureOf(outcome))
     return true
   }
 
@@ -268,9 +310,13 @@ export class DispatcherState {
       if (endpoint === null && worker !== undefined) this.cancel(worker)
     }
     for (const delivery of taken) if (!this.outlived.delete(delivery.id)) this.hold(delivery)
-    for (const { dueAt, endpointId, partition } of retries)
-      this.arm(this.worker(partition, endpointId), jobLanes.retry, dueAt)
-    for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked])
+    for (const { dueAt, endpointId, line, partition } of retries) {
+      const worker = this.worker(partition, endpointId)
+      if (line === undefined) this.arm(worker, jobLanes.retry, dueAt)
+      else this.lines.retry(worker, line, dueAt)
+    }
+    for (const [endpointId, { lines = [], partition }] of queued)
+      this.lines.queued(this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked]), lines)
     this.pump()
   }
 
@@ -293,7 +339,17 @@ export class DispatcherState {
     const known = worker.folded?.sequence ?? -1
     if (known > folded.sequence || (known === folded.sequence && worker.isAhead)) return
     worker.isAhead = false
+    this.noteReplay(worker, folded)
     this.adopt(worker, folded)
+  }
+
+  /** What a replay puts into the store, this process may not know. */
+  private noteReplay(worker: Worker, { endpoint, sequence }: FoldedEndpoint): void {
+    const replay = endpoint?.recentRequests?.findLast((request) => "since" in request)
+    if (replay === undefined || replay.id === worker.lastReplayId) return
+    worker.lastReplayId = replay.id
+    if (endpoint?.ordering) this.lines.of(worker.endpointId)
+    this.lines.doubt(worker, sequence)
   }
 
   /** Notes a question to an endpoint's actor. Call it before asking; `foresee` needs the result. */
@@ -325,8 +381,11 @@ export class DispatcherState {
       if (folded.endpoint === null) this.cancelHeld(delivery)
       else this.giveBack(delivery)
     }
-    if (folded.endpoint === null) this.cancel(worker)
-    else if (before !== undefined && allowedBefore !== worker.permission) this.wake(worker.partition, worker.endpointId)
+    if (folded.endpoint === null) {
+      for (const delivery of this.lines.forget(worker.endpointId)) this.cancelHeld(delivery)
+      this.cancel(worker)
+    } else if (before !== undefined && allowedBefore !== worker.permission)
+      this.wake(worker.partition, worker.endpointId)
   }
 
   /** Ends a delivery of a deleted endpoint. Where the store has a job of it, that is cancelled with the others. */
@@ -338,6 +397,7 @@ export class DispatcherState {
   /** Gives a delivery back to the store, as if it had not been taken. */
   giveBack(delivery: TakenDelivery): void {
     if (this.giveBackUnrecorded(delivery)) return
+    this.lines.giveBack(delivery)
     this.returned.push(delivery)
     this.wakeup.notify()
   }
@@ -363,6 +423,8 @@ export class DispatcherState {
       known.leasedUntil = delivery.leasedUntil
       // It comes from the store now, whatever life of the partition has offered it.
       if (known.task?.isAbandoned === true) delete known.task
+      // Those behind it must wait for its attempt.
+      if (known.line !== undefined) this.lines.of(known.endpointId).take(known)
       return
     }
     const worker = this.worker(delivery.partition, delivery.endpointId)
@@ -371,15 +433,19 @@ export class DispatcherState {
     this.heldDeliveries.take(delivery.organizationId)
     this.heldCharacters.take(delivery.organizationId, delivery.body.length)
     worker.held++
-    if (worker.folded === undefined) {
-      this.want(worker)
-      this.queue.add(worker, delivery.lane, delivery)
-    } else if (worker.permits(delivery.lane)) this.queue.add(worker, delivery.lane, delivery)
-    else this.giveBack(delivery)
+    if (worker.folded === undefined) this.want(worker)
+    else if (!worker.permits(delivery.lane)) {
+      this.giveBack(delivery)
+      return
+    }
+    // One of a frame has its place in its line already.
+    if (delivery.line !== undefined && delivery.frame === undefined) this.lines.take(worker, delivery)
+    else this.queue.add(worker, delivery.lane, delivery)
   }
 
-  /** Releases a delivery, whatever became of it. */
-  release(delivery: TakenDelivery): void {
+  /** Releases a delivery. Its line goes on where it is over. */
+  release(delivery: TakenDelivery, departure: Departure = departed): void {
+    this.lines.release(delivery, departure)
     const held = this.held.get(delivery.id)
     if (held?.delivery !== delivery) return
     this.held.delete(delivery.id)
@@ -474,6 +540,10 @@ export class DispatcherState {
       this.timers.pop()
       const { at, lane, worker } = timer
       if (worker.armedFor[lane] === at) worker.armedFor[lane] = Number.POSITIVE_INFINITY
+      if (lane === jobLanes.line) {
+        this.lines.fire(worker)
+        continue
+      }
       worker.more[lane] = true
       this.want(worker)
     }
@@ -482,7 +552,10 @@ export class DispatcherState {
   /** Notes that the store may have deliveries for these lanes of an endpoint. */
   wake(partition: number, endpointId: string, of: ReadonlyArray<number> = allLanes): Worker {
     const worker = this.worker(partition, endpointId)
-    for (const lane of of) worker.more[lane] = true
+    for (const lane of of) {
+      if (lane === jobLanes.line) worker.isWalkWanted = true
+      else worker.more[lane] = true
+    }
     this.want(worker)
     return worker
   }
@@ -512,6 +585,7 @@ export class DispatcherState {
     this.leaveOffered(worker)
     this.queue.permit(worker, "none")
     for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
+    for (const delivery of this.lines.forget(worker.endpointId)) this.giveBack(delivery)
     for (let index = this.timers.length - 1; index >= 0; index--)
       if (this.timers[index]!.worker === worker) this.timers.splice(index, 1)
   }
@@ -524,6 +598,7 @@ export class DispatcherState {
 
   private refillOf({ lane, queue }: DeliverySlot): void {
     if (queue.offered.length > 0) this.takeOffered(queue)
-    if (queue.wantedIn(lane) > 0) this.want(queue)
+    const { ready } = this.lines.known(queue.endpointId) ?? {}
+    if (queue.wantedIn(lane) > 0 || (ready !== undefined && ready.size > 0)) this.want(queue)
   }
 }

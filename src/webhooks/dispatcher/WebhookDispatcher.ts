@@ -210,6 +210,8 @@ export const make = (
       committed: (committed) => dispatching.committed(committed),
       followed: (endpoints) => dispatching.followed(endpoints),
       offer: (deliveries) => dispatching.offer(deliveries),
+      missed: (delivery) => dispatching.missed(delivery),
+      recorded: (partition, sequence) => dispatching.lines.recorded(partition, sequence),
       outdated: (partition) => dispatching.outdate(partition),
       late: (delivery, outcome) => void run(recordLate(parts, outcome, delivery)),
       drain

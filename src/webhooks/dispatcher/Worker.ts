@@ -45,6 +45,10 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   readonly armedFor: Array<number> = allLanes.map(() => Number.POSITIVE_INFINITY)
   /** The contents of these secrets, once they are read. */
   secrets: ({ readonly ids: ReadonlyArray<string> } & OpenSecrets) | undefined
+  /** Whether the lines of the endpoint are to be looked through in the store. */
+  isWalkWanted = false
+  /** The last replay that the log has shown of the endpoint. */
+  lastReplayId: string | undefined
   /** Whether its actor was told of a success since it last counted failures. */
   isSuccessTold = false
   /** Whether the worker was dropped, because its partition is served elsewhere or it was idle. */
@@ -77,6 +81,6 @@ export class Worker extends EndpointQueue<TakenDelivery> {
 
   /** Whether the worker can be forgotten without losing anything. */
   get isForgettable(): boolean {
-    return this.held === 0 && this.offered.length === 0 && this.more.every((more) => !more)
+    return this.held === 0 && this.offered.length === 0 && !this.isWalkWanted && this.more.every((more) => !more)
   }
 }

@@ -7,7 +7,7 @@ import { Cause, Duration, Effect, Exit, Random, type Tracer } from "effect"
 import { Pauses } from "../../common/backoff.ts"
 import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import { type DeliveryAttempt, jobLanes } from "../delivery/model.ts"
+import { type DeliveryAttempt, retryLaneOf } from "../delivery/model.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryAnswer,
@@ -24,6 +24,7 @@ import { type Endpoint, type EndpointCommand, signingSecretIds } from "../endpoi
 import { deliveryHeaders } from "../secret/signature.ts"
 import type { AttemptEnd } from "./ConcurrencyLimit.ts"
 import type { DeliverySlot, DispatcherState } from "./DispatcherState.ts"
+import { departed, departureOf } from "./DispatchLines.ts"
 import type { DispatchMetrics } from "./DispatchMetrics.ts"
 import type { OpenSecrets, Worker } from "./Worker.ts"
 
@@ -123,6 +124,7 @@ export const recordLate = (
   delivery: TakenDelivery
 ): Effect.Effect<void> => {
   const worker = parts.dispatching.worker(delivery.partition, delivery.endpointId)
+  parts.dispatching.lines.late(delivery)
   return Effect.asVoid(submit(parts, worker, outcome, delivery))
 }
 
@@ -144,10 +146,10 @@ const submit = (
       () => Effect.succeed(undefined)
     ),
     (counted) => {
-      dispatching.release(delivery)
+      dispatching.release(delivery, counted === true ? departureOf(outcome) : departed)
       const { result } = outcome
       if (counted === true && delivery.task?.isAbandoned === true) dispatching.outlived.set(delivery.id, true)
-      if (counted === true && result._tag === "Again") dispatching.arm(worker, jobLanes.retry, result.dueAt)
+      if (counted === true && result._tag === "Again") dispatching.arm(worker, retryLaneOf(delivery.line), result.dueAt)
       return counted === true
     }
   )

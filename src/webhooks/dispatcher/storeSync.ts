@@ -5,12 +5,15 @@
 
 import { Clock, Duration, Effect } from "effect"
 import { superviseLoop } from "../../common/superviseLoop.ts"
+import { jobLanes } from "../delivery/model.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryClaim,
+  type DeliveryLine,
   type DeliveryStore,
   type DueDeliveries,
   type EndpointActors,
+  type LineClaim,
   maximumKept,
   type TakenDelivery
 } from "../delivery/ports.ts"
@@ -128,9 +131,38 @@ interface Wanted extends DeliveryClaim {
   readonly worker: Worker
 }
 
+interface WantedLine extends LineClaim {
+  readonly worker: Worker
+}
+
+/** The claims of a worker's lines that may have something; answers how many deliveries they may bring. */
+const claimLines = (dispatching: DispatcherState, worker: Worker, room: number, claims: Array<WantedLine>): number => {
+  const lines = dispatching.lines.known(worker.endpointId)
+  if (lines === undefined || !worker.permits(jobLanes.line)) return 0
+  let left = room
+  let count = worker.roomIn(jobLanes.line)
+  for (const line of lines.ready) {
+    if (left <= 0 || count-- <= 0) {
+      // Its other lines have their turn as soon as some of these are over.
+      dispatching.wanting.add(worker)
+      break
+    }
+    const limit = Math.min(left, lines.claim(line))
+    left -= limit
+    claims.push({ endpointId: worker.endpointId, line, limit, worker })
+  }
+  return room - left
+}
+
+/** What is asked for of a partition. */
+interface PartitionClaims {
+  readonly lanes: Array<Wanted>
+  readonly lines: Array<WantedLine>
+}
+
 /** Claims for the workers that want more, as far as there is room. Each time others come first. */
-const claimsOf = (dispatching: DispatcherState): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
-  const claims = new Map<number, Array<Wanted>>()
+const claimsOf = (dispatching: DispatcherState): ReadonlyMap<number, PartitionClaims> => {
+  const claims = new Map<number, PartitionClaims>()
   /** The room that is left for each organization; 0 while it holds enough. */
   const rooms = new Map<string, number>()
   let room = dispatching.room().deliveries
@@ -143,6 +175,12 @@ const claimsOf = (dispatching: DispatcherState): ReadonlyMap<number, ReadonlyArr
     // Workers without room stay wanting and are served when there is room.
     if (own <= 0) continue
     dispatching.wanting.delete(worker)
+    const ofPartition = claims.get(worker.partition) ?? { lanes: [], lines: [] }
+    claims.set(worker.partition, ofPartition)
+    const claimed = claimLines(dispatching, worker, Math.min(own, room), ofPartition.lines)
+    own -= claimed
+    room -= claimed
+    rooms.set(organizationId, own)
     for (const lane of allLanes) {
       const limit = Math.min(worker.wantedIn(lane), own, room)
       if (limit <= 0) continue
@@ -151,9 +189,7 @@ const claimsOf = (dispatching: DispatcherState): ReadonlyMap<number, ReadonlyArr
       room -= limit
       // Deliveries that come while the store is asked set it again.
       worker.more[lane] = false
-      const ofPartition = claims.get(worker.partition) ?? []
-      claims.set(worker.partition, ofPartition)
-      ofPartition.push({ endpointId: worker.endpointId, lane, limit, worker })
+      ofPartition.lanes.push({ endpointId: worker.endpointId, lane, limit, worker })
     }
   }
   return claims
@@ -203,6 +239,93 @@ const takeIn = Effect.fnUntraced(function* (
   )
 })
 
+/** Takes the first deliveries of lines. */
+const takeInLines = Effect.fnUntraced(function* (
+  { dispatching, store }: StoreSyncContext,
+  partition: number,
+  claims: ReadonlyArray<WantedLine>
+) {
+  const now = yield* Clock.currentTimeMillis
+  const taken = yield* Effect.onError(
+    store.takeLines(partition, claims, {
+      now,
+      leasedUntil: now + dispatching.settings.leaseMillis,
+      maximumBytes: Math.ceil(dispatching.room().characters / 2)
+    }),
+    () =>
+      Effect.sync(() => {
+        for (const { line, worker } of claims) {
+          dispatching.lines.known(worker.endpointId)?.ready.add(line)
+          dispatching.wanting.add(worker)
+        }
+        dispatching.wakeup.notify()
+      })
+  )
+  const byLine = new Map<string, Array<TakenDelivery>>()
+  const keyOf = ({ endpointId, line }: Pick<TakenDelivery, "endpointId" | "line">) => `${endpointId} ${line}`
+  for (const delivery of taken) {
+    const ofLine = byLine.get(keyOf(delivery)) ?? []
+    byLine.set(keyOf(delivery), ofLine)
+    ofLine.push(delivery)
+  }
+  for (const claim of claims) {
+    const { endpointId, limit, line } = claim
+    const ofLine = byLine.get(keyOf(claim)) ?? []
+    for (const [index, delivery] of ofLine.entries()) {
+      // Those behind the first one would not wait for it where its line is not kept.
+      if (index > 0 && dispatching.lines.known(endpointId)?.has(line) !== true) {
+        if (!dispatching.held.has(delivery.id)) dispatching.returned.push(delivery)
+      } else dispatching.hold(delivery)
+    }
+    dispatching.lines.known(endpointId)?.taken(line, ofLine.length, limit)
+  }
+})
+
+/** Lines in one walk of an endpoint. */
+const walkedLines = 10_000
+
+/** Looks through the lines of an endpoint in the store. */
+const walk = Effect.fnUntraced(function* ({ dispatching, store }: StoreSyncContext, worker: Worker) {
+  const { endpointId, partition } = worker
+  const lines = dispatching.lines.of(endpointId)
+  worker.isWalkWanted = false
+  const begun = lines.beginWalk(dispatching.lines.recordedOf(partition))
+  const found: Array<DeliveryLine> = []
+  let isWhole = false
+  let isReplaying = false
+  while (!isWhole && found.length < walkedLines) {
+    const page = yield* store.lines(partition, endpointId, { after: found.at(-1)?.line ?? "", limit: pageSize })
+    found.push(...page.found)
+    isReplaying ||= page.isReplaying
+    isWhole = page.found.length < pageSize
+  }
+  const isHeld = (id: string) => dispatching.held.has(id)
+  lines.walked(begun, found, { isHeld, isWhole: isWhole && !isReplaying, now: dispatching.now })
+  dispatching.lines.walked(worker)
+})
+
+/** Walks for the workers that want one. */
+const walking = (parts: StoreSyncContext) =>
+  Effect.suspend(() => {
+    const { dispatching } = parts
+    const wanted = [...dispatching.wanting].filter((worker) => {
+      const isOrdered =
+        dispatching.lines.known(worker.endpointId) !== undefined || worker.folded?.endpoint?.ordering !== undefined
+      if (!isOrdered) worker.isWalkWanted = false
+      return worker.isWalkWanted
+    })
+    return Effect.forEach(
+      wanted,
+      (worker) =>
+        Effect.onError(walk(parts, worker), () =>
+          Effect.sync(() => {
+            worker.isWalkWanted = true
+          })
+        ),
+      { concurrency: 4, discard: true }
+    )
+  })
+
 /** Takes wanted deliveries from the store whenever there are any, gives back and cancels. */
 const refilling = (parts: StoreSyncContext) => {
   const { dispatching } = parts
@@ -224,10 +347,14 @@ const refilling = (parts: StoreSyncContext) => {
           for (const worker of outdated) dispatching.outdated.add(worker)
         })
       )
+      yield* walking(parts)
       yield* Effect.forEach(
         claimsOf(dispatching),
-        ([partition, claims]) =>
-          Effect.forEach(pagesOf(claims), (page) => takeIn(parts, partition, page), { discard: true }),
+        ([partition, { lanes, lines }]) =>
+          Effect.andThen(
+            Effect.forEach(pagesOf(lanes), (page) => takeIn(parts, partition, page), { discard: true }),
+            Effect.forEach(pagesOf(lines), (page) => takeInLines(parts, partition, page), { discard: true })
+          ),
         { concurrency: 4, discard: true }
       )
       dispatching.pump()
@@ -258,8 +385,12 @@ const scan = Effect.fnUntraced(function* (parts: StoreSyncContext, partition: nu
       if (dueAt > dispatching.now) continue
       const worker = dispatching.worker(partition, endpointId)
       if (worker.folded?.endpoint === null) dispatching.cancel(worker)
-      else if (worker.permits(lane)) dispatching.wake(partition, endpointId, [lane])
+      else if (worker.permits(lane)) {
+        if (lane === jobLanes.line) dispatching.lines.of(endpointId)
+        dispatching.wake(partition, endpointId, [lane])
+      }
     }
+    dispatching.lines.wantWalks(partition)
     dispatching.forgetIdle()
     after = page.at(-1)
     if (page.length < pageSize) return

@@ -12,7 +12,8 @@ import {
   type DeliveryStatus,
   decodePayload,
   jobLanes,
-  maximumShownAttempts
+  maximumShownAttempts,
+  retryLaneOf
 } from "../delivery/model.ts"
 import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "../delivery/ports.ts"
 import type { FoldedEndpoint } from "../endpoint/model.ts"
@@ -91,7 +92,8 @@ export class DeliveriesMemory {
         lane: job.lane,
         dueAt: leasedUntil ?? job.dueAt,
         attempts: leasedUntil === undefined ? 0 : 1,
-        expiresAt: job.expiresAt ?? Number.MAX_SAFE_INTEGER
+        expiresAt: job.expiresAt ?? Number.MAX_SAFE_INTEGER,
+        line: job.line
       })
   }
 
@@ -237,7 +239,7 @@ const withBodies = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, now: numbe
   const fits = new Map<string, boolean>()
   let total = 0
   for (const job of jobs) {
-    const { attempts: attempt, dueAt: leasedUntil, expiresAt: _, ...delivery } = job
+    const { attempts: attempt, dueAt: leasedUntil, expiresAt: _, line, ...delivery } = job
     const body = data.bodyOf(job.eventId)
     if (body === undefined) {
       data.jobs.remove(job)
@@ -248,7 +250,7 @@ const withBodies = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, now: numbe
       total += utf8.encode(body).length
       fits.set(job.eventId, fits.size === 0 || total <= maximumBytes)
     }
-    if (fits.get(job.eventId)) taken.push({ ...delivery, attempt, leasedUntil, body })
+    if (fits.get(job.eventId)) taken.push({ ...delivery, attempt, leasedUntil, body, line: line?.name })
     else {
       job.attempts--
       data.jobs.move(job, now)
@@ -261,12 +263,19 @@ const settle = (data: DeliveriesMemory, { delivery, result }: DeliveryOutcome): 
   const job = data.jobs.at(delivery.id, delivery.attempt)
   if (job === undefined) return false
   if (result._tag === "Settled") data.jobs.remove(job)
-  else if (result._tag === "Again") data.jobs.move(job, result.dueAt, jobLanes.retry)
+  else if (result._tag === "Again") data.jobs.move(job, result.dueAt, retryLaneOf(job.line?.name))
   else {
     job.attempts--
     data.jobs.move(job, result.dueAt)
   }
   return true
+}
+
+/** The first jobs of a line that are due, without one before them that is not. */
+const dueOfLine = (data: DeliveriesMemory, endpointId: string, name: string, now: number, limit: number) => {
+  const [, jobs] = data.jobs.lines(endpointId).find(([line]) => line === name) ?? ["", []]
+  const end = jobs.findIndex(({ dueAt }) => dueAt > now)
+  return jobs.slice(0, Math.min(limit, end < 0 ? limit : end))
 }
 
 /** The lanes that have jobs, in the order of their endpoints, behind a place. */
@@ -310,6 +319,29 @@ const changedEndpoints = (data: DeliveriesMemory, known: Parameters<DeliveryStor
     return row.sequence === sequence ? [] : [folded]
   })
 
+/** The part of the port that hands out lines. */
+const linesOf = (data: DeliveriesMemory): Pick<DeliveryStore, "lines" | "takeLines"> => ({
+  lines: (_partition, endpointId, { after, limit }) =>
+    Effect.sync(() => ({
+      isReplaying: false,
+      found: data.jobs
+        .lines(endpointId)
+        .filter(([line]) => line > after)
+        .slice(0, limit)
+        .map(([line, jobs]) => ({ line, headId: jobs[0]!.id, dueAt: jobs[0]!.dueAt, isAlone: jobs.length === 1 }))
+    })),
+
+  takeLines: (_partition, claims, { maximumBytes, now, leasedUntil }) =>
+    Effect.sync(() => {
+      const jobs = claims.flatMap(({ endpointId, limit, line }) => dueOfLine(data, endpointId, line, now, limit))
+      for (const job of jobs) {
+        job.attempts++
+        data.jobs.move(job, leasedUntil)
+      }
+      return withBodies(data, jobs, now, maximumBytes)
+    })
+})
+
 /**
  * The port over the data. It never fails or waits.
  *
@@ -323,6 +355,8 @@ const changedEndpoints = (data: DeliveriesMemory, known: Parameters<DeliveryStor
  * ```
  */
 export const make = (data: DeliveriesMemory): DeliveryStore => ({
+  ...linesOf(data),
+
   due: (partition, page) => Effect.sync(() => dueLanes(data, partition, page)),
 
   take: (_partition, claims, { maximumBytes, now, leasedUntil }) =>

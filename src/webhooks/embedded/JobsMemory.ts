@@ -3,7 +3,8 @@
  * lane are in the order in which they are due, a job is taken for a time, and an outcome counts for one attempt only.
  * Needs no service.
  */
-import type { JobPayload } from "../delivery/model.ts"
+import type { NewJob } from "../../postgres/WorkQueue.ts"
+import { type JobPayload, jobLanes } from "../delivery/model.ts"
 
 /** A job; times in milliseconds since the Unix epoch. */
 export interface Job extends JobPayload {
@@ -15,6 +16,8 @@ export interface Job extends JobPayload {
   dueAt: number
   attempts: number
   readonly expiresAt: number
+  /** Its line and its place there, at an endpoint with an order. */
+  readonly line?: NonNullable<NewJob["line"]> | undefined
 }
 
 interface Waiting {
@@ -39,6 +42,9 @@ export class JobLane {
 
 /** In the order of PostgreSQL's collation "C". */
 export const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+const byPlace = ({ line: one }: Job, { line: other }: Job): number =>
+  one!.place - other!.place || one!.index - other!.index
 
 export class JobsMemory {
   readonly jobs = new Map<string, Job>()
@@ -74,6 +80,18 @@ export class JobsMemory {
 
   lane(endpointId: string, lane: number): JobLane | undefined {
     return this.groups.get(endpointId)?.get(lane)
+  }
+
+  /** The jobs of each line of an endpoint, in order; the lines in order too. */
+  lines(endpointId: string): ReadonlyArray<readonly [string, ReadonlyArray<Job>]> {
+    const lines = new Map<string, Array<Job>>()
+    for (const { job } of this.lane(endpointId, jobLanes.line)?.waiting ?? []) {
+      const jobs = lines.get(job.line!.name) ?? []
+      lines.set(job.line!.name, jobs)
+      jobs.push(job)
+    }
+    for (const jobs of lines.values()) jobs.sort(byPlace)
+    return [...lines].sort(([one], [other]) => byText(one, other))
   }
 
   /** The job of an attempt, unless it was taken again since or is gone. */

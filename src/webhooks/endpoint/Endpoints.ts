@@ -25,7 +25,7 @@ import {
   type NewEndpoint,
   type NewIds
 } from "./endpointCommands.ts"
-import { rateProblem } from "./fields.ts"
+import { orderingProblem, rateProblem } from "./fields.ts"
 import { headersProblem } from "./headers.ts"
 import {
   type Endpoint,
@@ -235,9 +235,9 @@ const make = (targets: TargetPolicy) =>
       Effect.map(secrets.open([secretId]), (found) => publicKeyOf(found.get(secretId) ?? "") !== null)
 
     const service: Endpoints["Service"] = {
-      check: Effect.fn("Endpoints.check")(function* ({ enabledEvents, headers = {}, rateLimit, url }) {
+      check: Effect.fn("Endpoints.check")(function* ({ enabledEvents, headers = {}, ordering, rateLimit, url }) {
         yield* Effect.fromResult(Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)))
-        const problem = headersProblem(headers) ?? rateProblem(rateLimit)
+        const problem = headersProblem(headers) ?? rateProblem(rateLimit) ?? orderingProblem(ordering)
         if (problem !== undefined) return yield* problem
       }),
 

@@ -12,6 +12,7 @@ import type { SecretsUnavailable } from "../secret/errors.ts"
 import { publicKeyOf, secretOf } from "../secret/keyPair.ts"
 import type { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import type { TargetPolicy } from "../target/targets.ts"
+import type { Ordering } from "./deliveryOrder.ts"
 import {
   areSameHeaders,
   type CustomHeaders,
@@ -47,6 +48,8 @@ export interface NewEndpoint {
   readonly headers?: CustomHeaders | undefined
   /** Attempts per second; default: no limit. */
   readonly rateLimit?: number | null | undefined
+  /** The order of its deliveries; default: none. */
+  readonly ordering?: Ordering | null | undefined
   /** Whether its deliveries are signed with a private key too; default: false. */
   readonly asymmetric?: boolean | undefined
 }
@@ -66,6 +69,7 @@ export interface EndpointChanges {
   /** Merged into the endpoint's; null removes all. */
   readonly headers?: HeaderChanges | null | undefined
   readonly rateLimit?: number | null | undefined
+  readonly ordering?: Ordering | null | undefined
 }
 
 export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
@@ -144,7 +148,7 @@ export const makeCreate = (secrets: WebhookSecrets["Service"], asking: EndpointC
   const withHeaders = makeWithHeaders(secrets)
   const withSecret = makeWithSecret(secrets, asking)
   return (owner: Owner, { endpointId, headersId, secretId }: NewIds, endpoint: NewEndpoint) => {
-    const { asymmetric = false, description, enabledEvents, headers = {}, rateLimit, url } = endpoint
+    const { asymmetric = false, description, enabledEvents, headers = {}, ordering, rateLimit, url } = endpoint
     return withHeaders(owner, endpointId, headersId, headers, (sealed) =>
       withSecret(owner, endpointId, secretId, asymmetric, {
         _tag: "Create",
@@ -153,6 +157,7 @@ export const makeCreate = (secrets: WebhookSecrets["Service"], asking: EndpointC
         description,
         ...(sealed === null ? {} : { headers: sealed }),
         ...(typeof rateLimit === "number" ? { rateLimit } : {}),
+        ...(ordering === null || ordering === undefined ? {} : { ordering }),
         secretId,
         targets
       })

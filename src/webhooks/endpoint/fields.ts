@@ -4,6 +4,7 @@
 import { Result } from "effect"
 import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import { checkUrl, refusedAddress, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
+import { type Ordering, orderingFault } from "./deliveryOrder.ts"
 import { headerNamesProblem } from "./headers.ts"
 import {
   type Endpoint,
@@ -27,12 +28,18 @@ export const rateProblem = (rateLimit: number | null | undefined): EndpointInval
         message: `rate_limit must be an integer from 1 to ${maximumRateLimit} attempts per second, or null`
       })
 
+/** The fault of an ordering; undefined without one. */
+export const orderingProblem = (ordering: Ordering | null | undefined): EndpointInvalid | undefined => {
+  const message = ordering === null || ordering === undefined ? undefined : orderingFault(ordering)
+  return message === undefined ? undefined : new EndpointInvalid({ field: "ordering", message })
+}
+
 /** The fault of the given fields; undefined without one. */
 export const problemOf = (
   given: GivenFields,
   targets: TargetPolicy
 ): EndpointInvalid | UrlRefused | InvalidPattern | undefined => {
-  const { description, enabledEvents, headers, rateLimit, url } = given
+  const { description, enabledEvents, headers, ordering, rateLimit, url } = given
   const checkedUrl = url === undefined ? undefined : checkUrl(url, targets)
   if (checkedUrl !== undefined && Result.isFailure(checkedUrl)) return checkedUrl.failure
   const refused = checkedUrl === undefined ? undefined : refusedAddress(checkedUrl.success, targets)
@@ -44,7 +51,7 @@ export const problemOf = (
       field: "description",
       message: `description is longer than ${maximumDescriptionLength} characters`
     })
-  return (headers && headerNamesProblem(headers.names)) ?? rateProblem(rateLimit)
+  return (headers && headerNamesProblem(headers.names)) ?? rateProblem(rateLimit) ?? orderingProblem(ordering)
 }
 
 const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
@@ -52,13 +59,14 @@ const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): b
 
 /** The given fields that differ from the endpoint's. Equal headers are those of the same secret. */
 export const changesOf = (endpoint: Endpoint, given: GivenFields): GivenFields => {
-  const { description, enabledEvents, headers, isActive, rateLimit, url } = given
+  const { description, enabledEvents, headers, isActive, ordering, rateLimit, url } = given
   return {
     ...(url === undefined || url === endpoint.url ? {} : { url }),
     ...(enabledEvents === undefined || isSameList(enabledEvents, endpoint.enabledEvents) ? {} : { enabledEvents }),
     ...(description === undefined || description === endpoint.description ? {} : { description }),
     ...(isActive === undefined || isActive === endpoint.isActive ? {} : { isActive }),
     ...(headers === undefined || headers?.secretId === endpoint.headers?.secretId ? {} : { headers }),
-    ...(rateLimit === undefined || rateLimit === endpoint.rateLimit ? {} : { rateLimit })
+    ...(rateLimit === undefined || rateLimit === endpoint.rateLimit ? {} : { rateLimit }),
+    ...(ordering === undefined || ordering?.key === endpoint.ordering?.key ? {} : { ordering })
   }
 }

@@ -15,6 +15,7 @@ import {
   parsePatterns
 } from "../../events/index.ts"
 import { targetPolicies, UrlRefused } from "../target/targets.ts"
+import { Ordering } from "./deliveryOrder.ts"
 
 /** The table that shows the endpoints as the log has made them. */
 export const endpointsTable = "webhook_endpoints"
@@ -88,6 +89,8 @@ export const Endpoint = Schema.Struct({
   /** Sent with each delivery; null without any. */
   headers: Schema.NullOr(SealedHeaders),
   rateLimit: RateLimit,
+  /** The order of its deliveries; null or missing without one. */
+  ordering: Schema.optionalKey(Schema.NullOr(Ordering)),
   /** Null while it is not paused. */
   paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
   consecutiveFailures: Count,
@@ -149,6 +152,7 @@ export const EndpointCommand = Schema.Union([
     secretId: Id,
     headers: Schema.optionalKey(SealedHeaders),
     rateLimit: Schema.optionalKey(RateLimit),
+    ordering: Schema.optionalKey(Ordering),
     /** Its mode, for good; default: live. */
     livemode: Schema.optionalKey(Schema.Boolean),
     targets: Targets
@@ -165,6 +169,7 @@ export const EndpointCommand = Schema.Union([
     headers: Schema.optionalKey(Schema.NullOr(SealedHeaders)),
     headersBefore: Schema.optionalKey(Schema.NullOr(Id)),
     rateLimit: Schema.optionalKey(RateLimit),
+    ordering: Schema.optionalKey(Schema.NullOr(Ordering)),
     ...asked,
     targets: Targets
   }),
@@ -214,6 +219,7 @@ export const EndpointFact = Schema.Union([
     /** Omitted if there are none, as in facts of older versions. */
     headers: Schema.optionalKey(SealedHeaders),
     rateLimit: Schema.optionalKey(RateLimit),
+    ordering: Schema.optionalKey(Ordering),
     livemode: Schema.Boolean,
     at: Millis
   }),
@@ -224,7 +230,8 @@ export const EndpointFact = Schema.Union([
     description: Schema.optionalKey(Schema.NullOr(Schema.String)),
     isActive: Schema.optionalKey(Schema.Boolean),
     headers: Schema.optionalKey(Schema.NullOr(SealedHeaders)),
-    rateLimit: Schema.optionalKey(RateLimit)
+    rateLimit: Schema.optionalKey(RateLimit),
+    ordering: Schema.optionalKey(Schema.NullOr(Ordering))
   }),
   Schema.TaggedStruct("Deleted", {}),
   Schema.TaggedStruct("DeliveryFailed", { deliveryId: Id, status: Status }),

@@ -4,8 +4,10 @@
  * fifty of them with long URLs would not fit one actor's state. Pure.
  */
 import { Result, Schema } from "effect"
+import { formatLevels } from "../../common/formatLevels.ts"
 import * as Actor from "../../engine/Actor.ts"
 import { eventIdPrefix, eventRetentionMillis, InvalidPattern, parsePatterns, publicEvent } from "../../events/index.ts"
+import type { Ordering } from "./deliveryOrder.ts"
 import { changesOf, problemOf } from "./fields.ts"
 import {
   Endpoint,
@@ -75,6 +77,7 @@ const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): End
   isActive: true,
   headers: fact.headers ?? null,
   rateLimit: fact.rateLimit ?? null,
+  ...(fact.ordering === undefined ? {} : { ordering: fact.ordering }),
   paused: null,
   consecutiveFailures: 0,
   failedDeliveries: [],
@@ -158,10 +161,16 @@ const after = (
   return Actor.decided({ ...rest, facts, reply: { endpoint: facts.reduce(evolve, state), ...reply } })
 }
 
+/** Refuses an order while nodes may be about that would deliver without it. */
+const levelProblem = (ordering: Ordering | null | undefined, level: number): EndpointInvalid | undefined =>
+  ordering === null || ordering === undefined || level >= formatLevels.orderedDeliveries
+    ? undefined
+    : new EndpointInvalid({ field: "ordering", message: "ordering can be set once all nodes run this version" })
+
 const create = (state: Endpoint | null, command: Command<"Create">, context: Actor.DecideContext): Decision => {
   const endpointId = context.self.key
   const { _tag, livemode = true, targets, ...fields } = command
-  const problem = problemOf(fields, targets)
+  const problem = problemOf(fields, targets) ?? levelProblem(fields.ordering, context.level)
   if (problem !== undefined) return Actor.rejected(problem)
   // The secret's id is random too, so the same one means a repeat of the same command after an unknown outcome.
   if (state !== null)
@@ -173,9 +182,13 @@ const create = (state: Endpoint | null, command: Command<"Create">, context: Act
   })
 }
 
-const update = (endpoint: Endpoint, command: Command<"Update">, endpointId: string): Decision => {
+const update = (
+  endpoint: Endpoint,
+  command: Command<"Update">,
+  { level, self: { key: endpointId } }: Actor.DecideContext
+): Decision => {
   const { headers, headersBefore } = command
-  const problem = problemOf(command, command.targets)
+  const problem = problemOf(command, command.targets) ?? levelProblem(command.ordering, level)
   if (problem !== undefined) return Actor.rejected(problem)
   const changes = changesOf(endpoint, command)
   const isOfOthers = headersBefore !== undefined && headersBefore !== (endpoint.headers?.secretId ?? null)
@@ -303,7 +316,7 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
     case "Get":
       return after(state, [])
     case "Update":
-      return update(state, command, context.self.key)
+      return update(state, command, context)
     case "Delete":
       return after(state, [{ _tag: "Deleted" }], {
         others: [WebhookEndpoints.facts("", [{ _tag: "Removed", endpointId: context.self.key }])]

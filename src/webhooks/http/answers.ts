@@ -4,6 +4,7 @@
  */
 import { unmatchedPatterns } from "../../events/index.ts"
 import { quote } from "../../http/parameters.ts"
+import type { Ordering } from "../endpoint/deliveryOrder.ts"
 import type { EndpointView, EndpointWithSecret } from "../endpoint/Endpoints.ts"
 import { type CustomHeaders, encodeHeaders } from "../endpoint/headers.ts"
 import type { Endpoint } from "../endpoint/model.ts"
@@ -14,12 +15,13 @@ import type { EndpointForm } from "./forms.ts"
 export const shownOnce = "Store the signing secret now: it is shown this once."
 
 /** The owner's additions. Only the names of headers are shown: any value may be a secret. */
-const ownOf = ({ headers, rateLimit }: Pick<Endpoint, "headers" | "rateLimit">) => ({
+const ownOf = ({ headers, ordering = null, rateLimit }: Pick<Endpoint, "headers" | "rateLimit" | "ordering">) => ({
   header_names: headers?.names ?? [],
-  rate_limit: rateLimit
+  rate_limit: rateLimit,
+  ordering
 })
 
-/** Completes an answer that was kept before there were headers, rates and public keys. */
+/** Completes an answer that was kept before there were headers, rates, orders and public keys. */
 export const withOwn = <Answer extends object>(answer: Answer): Answer => ({
   ...ownOf({ headers: null, rateLimit: null }),
   public_key: null,
@@ -88,10 +90,17 @@ export const askedOf = (
   {
     asymmetric,
     headers,
+    ordering,
     rateLimit
-  }: { readonly headers: CustomHeaders; readonly rateLimit: number | null; readonly asymmetric: boolean }
+  }: {
+    readonly headers: CustomHeaders
+    readonly rateLimit: number | null
+    readonly ordering: Ordering | null
+    readonly asymmetric: boolean
+  }
 ) => ({
   ...(asymmetric ? { asymmetric } : {}),
   ...(Object.keys(headers).length === 0 ? {} : { headers: secrets.fingerprint(encodeHeaders(headers)) }),
+  ...(ordering === null ? {} : { ordering }),
   ...(rateLimit === null ? {} : { rateLimit })
 })

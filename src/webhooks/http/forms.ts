@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { EventId } from "../../events/index.ts"
 import { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
+import { wholeOrganization } from "../endpoint/deliveryOrder.ts"
 import { maximumHeaders } from "../endpoint/headers.ts"
 import { DeliveryOrigin, maximumCountedPending, maximumRateLimit } from "../endpoint/model.ts"
 import { replayStatuses } from "../replay/status.ts"
@@ -38,6 +39,18 @@ export const rateLimit = Schema.NullOr(Schema.Int).annotate({
   description: `Attempts per second at most, 1 to ${maximumRateLimit}; null for no limit`
 })
 
+export const ordering = Schema.NullOr(
+  Schema.Struct({
+    key: Schema.String.annotate({
+      description: `A path in the data of events, such as \`customer.id\`, or \`${wholeOrganization}\` for all events in one line`,
+      examples: ["customer.id"]
+    })
+  })
+).annotate({
+  description: "Deliveries of events with the same value at the path go one after the other; null for no order",
+  identifier: "WebhookOrdering"
+})
+
 /** Whether an endpoint's deliveries are signed with a private key too. */
 export const asymmetric = Schema.Boolean.annotate({
   description: "Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)"
@@ -61,6 +74,7 @@ export const EndpointForm = Schema.Struct({
   description,
   header_names: headerNames,
   rate_limit: rateLimit,
+  ordering,
   public_key: publicKey,
   is_active: Schema.Boolean,
   is_paused: Schema.Boolean,
@@ -96,6 +110,7 @@ export const CreatedWebhookEndpoint = Schema.Struct({
   description,
   header_names: headerNames,
   rate_limit: rateLimit,
+  ordering,
   signing_secret: signingSecret,
   public_key: publicKey,
   is_active: Schema.Boolean,

@@ -30,6 +30,7 @@ import {
   headerChanges,
   headers,
   Millis,
+  ordering,
   ReplayProgress,
   RotatedSecret,
   rateLimit,
@@ -93,6 +94,7 @@ const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
     description: Schema.optionalKey(description),
     headers: Schema.optionalKey(headers),
     rate_limit: Schema.optionalKey(rateLimit),
+    ordering: Schema.optionalKey(ordering),
     asymmetric: Schema.optionalKey(asymmetric)
   }).annotate({ identifier: "CreateWebhookEndpoint" }),
   success: once(CreatedWebhookEndpoint, 201),
@@ -130,7 +132,8 @@ const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
     description: Schema.optionalKey(description),
     is_active: Schema.optionalKey(Schema.Boolean),
     headers: Schema.optionalKey(headerChanges),
-    rate_limit: Schema.optionalKey(rateLimit)
+    rate_limit: Schema.optionalKey(rateLimit),
+    ordering: Schema.optionalKey(ordering)
   }).annotate({ identifier: "UpdateWebhookEndpoint" }),
   success: UpdatedWebhookEndpoint,
   error: [InvalidRequest, WebhookUrlInvalid, NotFound, Unavailable]

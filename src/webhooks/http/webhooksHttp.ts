@@ -105,9 +105,9 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
     create: effectful(({ headers, payload }) =>
       asOwner((owner) => {
         const { asymmetric = false, description = null, enabled_events, headers: own = {}, url } = payload
-        const { rate_limit: rateLimit = null } = payload
+        const { ordering = null, rate_limit: rateLimit = null } = payload
         const endpoint = { url, enabledEvents: enabled_events, description }
-        const added = { headers: own, rateLimit, asymmetric }
+        const added = { headers: own, rateLimit, ordering, asymmetric }
         return Effect.andThen(
           endpoints.check({ ...endpoint, ...added }),
           once(
@@ -137,8 +137,16 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
 
     update: ({ params, payload }) =>
       asOwner((owner) => {
-        const { description, enabled_events: enabledEvents, headers, is_active: isActive, rate_limit, url } = payload
-        const own = { headers, rateLimit: rate_limit }
+        const {
+          description,
+          enabled_events: enabledEvents,
+          headers,
+          is_active: isActive,
+          ordering,
+          rate_limit,
+          url
+        } = payload
+        const own = { headers, rateLimit: rate_limit, ordering }
         return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive, ...own })
       }).pipe(
         Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),

@@ -28,6 +28,7 @@ const begin = (record: FactRecord, fact: Extract<EndpointFact, { readonly _tag: 
   patterns: JSON.stringify(fact.patterns),
   types: fact.types === null ? null : JSON.stringify(fact.types),
   livemode: fact.livemode,
+  sequence: record.sequence,
   created_at: record.now
 })
 
@@ -42,7 +43,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
   if (requested.length > 0) {
     yield* sql`
       insert into ${sql(replaysTable)} (id, organization_id, endpoint_id, partition, since_at, until_at, patterns, types,
-        livemode, created_at, sent, after_created_at, after_sequence, after_idx, status)
+        livemode, sequence, created_at, sent, after_created_at, after_sequence, after_idx, status)
       select batch.*, 0, batch.since_at, -1, -1, 'running' from ${unnest(requested, {
         id: "text",
         organization_id: "text",
@@ -53,6 +54,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
         patterns: "text",
         types: "text",
         livemode: "bool",
+        sequence: "int8",
         created_at: "int8"
       })}
       on conflict (id) do nothing`

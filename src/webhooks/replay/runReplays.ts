@@ -8,12 +8,14 @@
 import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { superviseLoop } from "../../common/superviseLoop.ts"
-import { eventRetentionMillis } from "../../events/index.ts"
+import { eventRetentionMillis, eventsTable } from "../../events/index.ts"
 import { DayPartitions } from "../../postgres/dayPartitions.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import { DispatcherWakeup } from "../delivery/DispatchFeed.ts"
 import { deliveriesTable, deliveryIdOf, encodePayload, jobLanes, jobsTable, replaysTable } from "../delivery/model.ts"
+import { lineOf } from "../endpoint/deliveryOrder.ts"
+import { changedEndpoints } from "../endpoint/rows.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
 import { eventsOf } from "./range.ts"
 
@@ -48,6 +50,10 @@ interface Row {
   readonly after_created_at: number
   readonly after_sequence: number
   readonly after_idx: number
+  /** Its place in the log; null of one that is older than lines. */
+  readonly sequence: number | null
+  /** Deliveries that it has made so far. */
+  readonly sent: number
 }
 
 interface Found {
@@ -56,6 +62,11 @@ interface Found {
   readonly created_at: number
   readonly sequence: number
   readonly idx: number
+}
+
+/** An event with the line of its delivery; null outside of lines. */
+interface LinedEvent extends Found {
+  readonly line: string | null
 }
 
 interface Stores {
@@ -107,11 +118,42 @@ const withoutPending = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, ro
   return events.filter(({ event_id }) => !ids.has(event_id))
 })
 
+/**
+ * The lines of events at the endpoint, by its order as it is now. The events of a replay have the place of its request:
+ * behind everything from before, ahead of everything from after.
+ */
+const withLines = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, row: Row, events: ReadonlyArray<Found>) {
+  const withoutLines = events.map((event): LinedEvent => ({ ...event, line: null }))
+  const [folded] = yield* changedEndpoints([{ endpointId: row.endpoint_id, sequence: 0 }], "left out")
+  const ordering = folded?.endpoint?.ordering
+  if (ordering === undefined || ordering === null || row.sequence === null || events.length === 0) return withoutLines
+  const bodies = yield* sql<{ readonly event_id: string; readonly body: string }>`
+    select e.event_id, e.body from ${unnest(
+      events.map(({ created_at, event_id }) => ({ event_id, created_at })),
+      { event_id: "text", created_at: "int8" }
+    )}
+    join ${sql(eventsTable)} e on e.organization_id = ${row.organization_id} and e.created_at = batch.created_at
+      and e.event_id = batch.event_id
+    where e.created_at between ${events[0]!.created_at} and ${events.at(-1)!.created_at}`
+  const byId = new Map(bodies.map(({ body, event_id }) => [event_id, body]))
+  return withoutLines.map((event): LinedEvent => {
+    const body = byId.get(event.event_id)
+    return body === undefined ? event : { ...event, line: lineOf(ordering, JSON.parse(body).data) ?? null }
+  })
+})
+
+/** The lane of a delivery, and its place in its line. */
+const laneOf = ({ sent, sequence }: Row, { line }: LinedEvent, index: number) =>
+  line === null || sequence === null
+    ? // In another lane than first attempts of new events, so that a replay does not delay those.
+      { lane: jobLanes.retry }
+    : { lane: jobLanes.line, line: { name: line, place: sequence, index: sent + index } }
+
 /** Makes deliveries of events, and the jobs that send them. */
 const deliver = Effect.fnUntraced(function* (
   { days, jobs, sql }: Stores,
   row: Row,
-  events: ReadonlyArray<Found>,
+  events: ReadonlyArray<LinedEvent>,
   now: number
 ) {
   if (events.length === 0) return
@@ -133,12 +175,11 @@ const deliver = Effect.fnUntraced(function* (
     from ${unnest(made, { id: "text", event_id: "text", event_type: "text", event_created_at: "int8" })}
     on conflict do nothing`
   yield* jobs.put(
-    made.map((one) => ({
+    made.map((one, index) => ({
       id: one.id,
       partition: row.partition,
       group: row.endpoint_id,
-      // In another lane than first attempts of new events, so that a replay does not delay those.
-      lane: jobLanes.retry,
+      ...laneOf(row, events[index]!, index),
       dueAt: now,
       expiresAt: one.event_created_at + eventRetentionMillis,
       payload: encodePayload({
@@ -166,7 +207,7 @@ export const make = (batch: number = replayBatch) =>
       if (row === undefined) return Option.none<Row>()
       const events = yield* eventsAfter(sql, row, batch)
       const sent = events.length === 0 ? events : yield* withoutPending(sql, row, events)
-      yield* deliver(stores, row, sent, now)
+      yield* deliver(stores, row, yield* withLines(sql, row, sent), now)
       const last = events.at(-1)
       const over = events.length < batch
       yield* sql`

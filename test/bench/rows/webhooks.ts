@@ -23,6 +23,8 @@ const measuredSeconds = 5
 /** Events on their way at most in the closed loops, and where they are more than an endpoint's window holds. */
 const outstanding = 1_024
 const beyondWindow = 4_096
+/** Keys of the lines in the ordered loop. */
+const orderedKeys = 10_000
 /** Part of the throughput at which latencies are measured. */
 const half = 0.5
 const pending = 1_000_000
@@ -200,7 +202,8 @@ export const webhooksBenchmarks: ReadonlyArray<Benchmark> = [
       handWritten: peer("handWritten"),
       bare: peer("bare"),
       hundred: sluice({ endpoints: 100 }),
-      backlogged: sluice({ outstanding: beyondWindow })
+      backlogged: sluice({ outstanding: beyondWindow }),
+      ordered: sluice({ keys: orderedKeys })
     },
     rows: [
       {
@@ -231,6 +234,14 @@ export const webhooksBenchmarks: ReadonlyArray<Benchmark> = [
         figure: ({ backlogged }) => backlogged.perSecond,
         peer: ({ handWritten }) => handWritten.perSecond,
         note: `${beyondWindow} events on their way, more than an endpoint's window; beside the queue written by hand`
+      },
+      {
+        name: "ordered",
+        unit: "deliveries/s",
+        figure: ({ ordered }) => ordered.perSecond,
+        peer: ({ sluice }) => sluice.perSecond,
+        goal: atLeast(0.7),
+        note: `in lines of ${orderedKeys.toLocaleString("en")} keys, drawn at random; beside without order`
       },
       {
         name: "cpu",

@@ -22,7 +22,18 @@ export interface Sent {
   retryAfterMillis: number
 }
 
+/** The place of a delivery in its line. */
+export interface Lined {
+  readonly endpointId: string
+  readonly line: string
+  readonly id: string
+  readonly sequence: number
+  readonly index: number
+}
+
 export interface Observer {
+  /** A delivery has got its place in a line. */
+  readonly lined?: (lined: Lined) => void
   /** An attempt begins. */
   readonly sent?: (sent: Sent) => void
   /** An outcome counts in the store. */

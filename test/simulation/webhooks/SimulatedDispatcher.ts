@@ -10,7 +10,7 @@ import { eventRetentionMillis } from "../../../src/events/event.ts"
 import { SimulatedProcess } from "../../../src/simulation/kernel/World.ts"
 import { DispatchFeed, type DispatchListener } from "../../../src/webhooks/delivery/DispatchFeed.ts"
 import { MatchedBatch, unattempted } from "../../../src/webhooks/delivery/matchEvents.ts"
-import { deliveryIdOf, encodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
+import { deliveryIdOf, encodePayload, retryLaneOf } from "../../../src/webhooks/delivery/model.ts"
 import {
   DeliveriesUnavailable,
   type DeliveryOutcome,
@@ -27,6 +27,7 @@ import {
   make,
   type WebhookDispatcher
 } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
+import { lineOf } from "../../../src/webhooks/endpoint/deliveryOrder.ts"
 import { dispositionOf, type EndpointFact, type EndpointReply, statusOf } from "../../../src/webhooks/endpoint/model.ts"
 import { deliveryMark } from "./Network.ts"
 import type { Operation } from "./WebhooksScenario.ts"
@@ -234,7 +235,7 @@ export class SimulatedDispatcher {
     }
     for (const record of records) {
       const fact = record._tag === "Fact" ? (record.fact as EndpointFact) : undefined
-      if (fact?._tag === "ReplayRequested") this.replay(record.key, fact)
+      if (fact?._tag === "ReplayRequested") this.replay(record.key, fact, record.sequence)
     }
     simulation.cursor += records.length
     this.frames = this.frames.filter(({ sequence }) => sequence > this.place)
@@ -270,7 +271,11 @@ export class SimulatedDispatcher {
   }
 
   /** Sends events again, as `Replays.ts` does. */
-  private replay(endpointId: string, fact: Extract<EndpointFact, { readonly _tag: "ReplayRequested" }>): void {
+  private replay(
+    endpointId: string,
+    fact: Extract<EndpointFact, { readonly _tag: "ReplayRequested" }>,
+    sequence: number
+  ): void {
     const { data, log, wallMillis } = this.simulation
     const endpoint = data.endpoints.get(endpointId)?.endpoint
     if (!endpoint) return
@@ -298,11 +303,15 @@ export class SimulatedDispatcher {
         origin: "event",
         ...unattempted(record.now)
       })
+      const line = lineOf(endpoint.ordering, record.event.data)
+      const index = batch.jobs.length
+      if (line !== undefined) this.simulation.lined({ endpointId, line, id, sequence, index })
       batch.jobs.push({
         id,
         partition: 0,
         group: endpointId,
-        lane: jobLanes.retry,
+        lane: retryLaneOf(line),
+        line: line === undefined ? undefined : { name: line, place: sequence, index },
         dueAt: wallMillis,
         expiresAt: record.now + eventRetentionMillis,
         payload: encodePayload(delivery)
@@ -352,6 +361,8 @@ export class SimulatedDispatcher {
     return {
       due: (...of) => this.asked("due", () => now(store.due(...of))),
       take: (...of) => this.asked("take", () => now(store.take(...of)).map(marked)),
+      takeLines: (...of) => this.asked("take", () => now(store.takeLines(...of)).map(marked)),
+      lines: (...of) => this.asked("due", () => now(store.lines(...of))),
       keep: (...of) => this.asked("keep", () => now(store.keep(...of))),
       record: (outcomes, at) => this.asked("record", () => this.record(outcomes, at)),
       expire: (...of) => this.asked("expire", () => now(store.expire(...of))),

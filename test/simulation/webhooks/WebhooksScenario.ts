@@ -69,6 +69,8 @@ export const Topology = Schema.Struct({
   organizations: Schema.optional(Count),
   /** Attempts per second at the endpoint of each place, null for any number; no rates where it is left out. */
   rates: Schema.optional(Schema.Array(Schema.NullOr(Schema.Number))),
+  /** The key of the order at the endpoint of each place, null for none; no orders where it is left out. */
+  orders: Schema.optional(Schema.Array(Schema.NullOr(Schema.String))),
   delaysMillis: Schema.Array(Count),
   timeoutMillis: Count,
   capacity: Count,
@@ -174,6 +176,15 @@ const drawRates = (seed: number, endpoints: number) => {
   }
 }
 
+/** Keys of orders: a value of events, all events of the organization, and none. */
+const orders = [null, "k", "k", "organization"] as const
+
+/** Half of the scenarios have orders, by draws of their own too. */
+const drawOrders = (seed: number, endpoints: number) => {
+  const draw = new Prng(seed, "webhook orders")
+  return draw.chance(0.5) ? undefined : Array.from({ length: endpoints }, () => draw.pick(orders))
+}
+
 /** Draws the scenario of a seed. */
 export const generate = (seed: number, count = 40): Scenario => {
   const draw = new Prng(seed, "webhook scenario")
@@ -191,6 +202,7 @@ export const generate = (seed: number, count = 40): Scenario => {
       endpoints,
       organizations: new Prng(seed, "webhook organizations").pick([1, 2, endpoints]),
       rates: rated.rates,
+      orders: drawOrders(seed, endpoints),
       delaysMillis: draw.pick([[], [300], [200, 900, 2_000], [1_000, 4_000]]),
       timeoutMillis: draw.pick([500, 2_000]),
       capacity: draw.pick([8, 64]),

@@ -9,10 +9,12 @@ import { eventRetentionMillis } from "../../../src/events/event.ts"
 import { Marks } from "../../../src/simulation/engine/Marks.ts"
 import { Prng } from "../../../src/simulation/kernel/Prng.ts"
 import { epochMillis, World } from "../../../src/simulation/kernel/World.ts"
+import { deliveryIdOf } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryOutcome, DeliveryStore } from "../../../src/webhooks/delivery/ports.ts"
 import type { DispatcherPorts } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import { DeliveriesMemory, make as makeStore } from "../../../src/webhooks/embedded/DeliveryStoreMemory.ts"
 import { EndpointsMemory } from "../../../src/webhooks/embedded/EndpointsMemory.ts"
+import { lineOf } from "../../../src/webhooks/endpoint/deliveryOrder.ts"
 import {
   dispositionOf,
   type Endpoint,
@@ -20,7 +22,7 @@ import {
   type EndpointFact
 } from "../../../src/webhooks/endpoint/model.ts"
 import { Network } from "./Network.ts"
-import type { Checker, Observer, Sent } from "./Observer.ts"
+import type { Checker, Lined, Observer, Sent } from "./Observer.ts"
 import { SimulatedDispatcher } from "./SimulatedDispatcher.ts"
 import type { Operation, Scenario } from "./WebhooksScenario.ts"
 
@@ -39,6 +41,9 @@ export interface SimulationOptions {
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean | undefined
 }
+
+/** Values of events by which they are in lines; one is no key. */
+const eventKeys = ["a", "a", "b", "c", null] as const
 
 /** The place of an endpoint is the first number of its id. */
 const placeOf = (endpointId: string): number => Number(endpointId.split("_")[1])
@@ -79,6 +84,8 @@ export class Simulation {
   private readonly planned = new Map<string, string>()
   private readonly counts = new Map<Operation, number>()
   private readonly latencies: Prng
+  /** The values by which events are in lines. */
+  private readonly keys: Prng
   private readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
   private outageUntil = Number.NEGATIVE_INFINITY
@@ -92,6 +99,7 @@ export class Simulation {
     this.isTraced = options.isTraced ?? false
     this.world = new World({ seed: scenario.seed, disorder, sliceOperations, dragMicros: 0 })
     this.latencies = new Prng(scenario.seed, "latencies")
+    this.keys = new Prng(scenario.seed, "keys")
     for (const { kind, nth, operation } of scenario.faults) this.planned.set(`${operation} ${nth}`, kind)
     this.endpoints = new EndpointsMemory({ idOf: () => this.uuid() })
     this.store = makeStore(this.data)
@@ -225,7 +233,8 @@ export class Simulation {
     for (const organization of this.organizations) {
       const sequence = this.endpoints.next()
       const place = { partition: 0, sequence, index: 0, now: this.wallMillis, organization }
-      const event = { type, service: type.slice(0, type.indexOf(".")), livemode: true, data: {} }
+      const data = this.scenario.topology.orders === undefined ? {} : { k: this.keys.pick(eventKeys) }
+      const event = { type, service: type.slice(0, type.indexOf(".")), livemode: true, data }
       this.append([{ _tag: "Event", ...place, kind: "emitter", key: "", id: this.uuid(), event }])
     }
   }
@@ -243,8 +252,20 @@ export class Simulation {
       for (const { endpoint, endpointId } of this.endpoints.of(record.organization))
         if (endpoint !== null && dispositionOf(endpointId, endpoint, event) !== "ignored")
           this.tell((observer) => observer.matched?.(endpointId, endpoint, event))
+      for (const { endpoint, endpointId } of this.endpoints.of(record.organization)) {
+        if (endpoint === null || dispositionOf(endpointId, endpoint, event) !== "delivered") continue
+        const line = event.type === "platform.test" ? undefined : lineOf(endpoint.ordering, event.data)
+        const { index, sequence } = record
+        if (line !== undefined)
+          this.lined({ endpointId, line, id: deliveryIdOf(event.eventId, endpointId), sequence, index })
+      }
     }
     this.running?.acknowledge()
+  }
+
+  /** Notes the place of a delivery in its line. */
+  lined(lined: Lined): void {
+    this.tell((observer) => observer.lined?.(lined))
   }
 
   /** Notes an outcome that counts. */
@@ -289,6 +310,11 @@ export class Simulation {
   /** The rate that an endpoint is made with. */
   rateOf(endpointId: string): number | null {
     return this.scenario.topology.rates?.[placeOf(endpointId)] ?? null
+  }
+
+  /** The key of the order that an endpoint is made with. */
+  orderOf(endpointId: string): string | null {
+    return this.scenario.topology.orders?.[placeOf(endpointId)] ?? null
   }
 
   /** The endpoint in a place now, or the last one there. A new endpoint has a new id. */

@@ -14,6 +14,8 @@ export const requiredMarks: ReadonlyArray<string> = [
   "a well endpoint among others",
   "a well endpoint among others, tested",
   "a well endpoint beside one with a rate",
+  "a line",
+  "a line, again",
   "a rate is used up",
   "an endpoint with a rate, in time"
 ]

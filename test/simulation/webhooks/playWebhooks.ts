@@ -21,19 +21,22 @@ export interface Outcome {
 /** How long everything may take to come to its end once nothing goes wrong any more, virtual milliseconds. */
 const healingMillis = 120_000
 
-/** How many times as long where endpoints have rates, and what waits may be more than they allow in that time. */
+/** How many times as long where endpoints have rates or orders, and what waits may be more than they allow in that time. */
 const ratedFactor = 5
 
-const create = (simulation: Simulation, endpointId: string) =>
-  simulation.ask(endpointId, {
+const create = (simulation: Simulation, endpointId: string) => {
+  const order = simulation.orderOf(endpointId)
+  return simulation.ask(endpointId, {
     _tag: "Create",
     url: urlOf(endpointId),
     enabledEvents: endpointId.startsWith("we_1") ? ["telco.*"] : ["*"],
     description: null,
     rateLimit: simulation.rateOf(endpointId),
+    ...(order === null ? {} : { ordering: { key: order } }),
     secretId: `wsk_${simulation.uuid()}`,
     targets: "public"
   })
+}
 
 const own = (simulation: Simulation, { does, endpoint }: Extract<Step, { readonly _tag: "Owner" }>) => {
   const id = simulation.endpointAt(endpoint)
@@ -112,7 +115,8 @@ const heal = (simulation: Simulation): void => {
   simulation.trace(() => "healed")
   simulation.heal()
   // In steps, because deliveries under way may still pause an endpoint.
-  const factor = simulation.scenario.topology.rates === undefined ? 1 : ratedFactor
+  const { orders, rates } = simulation.scenario.topology
+  const factor = rates === undefined && orders === undefined ? 1 : ratedFactor
   const end = simulation.world.now + factor * healingMillis
   while (simulation.world.now < end && simulation.violations.length === 0) {
     for (const id of simulation.everyEndpoint) {

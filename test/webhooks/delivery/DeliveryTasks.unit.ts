@@ -68,6 +68,8 @@ class World {
         }
       },
       late: () => undefined,
+      missed: () => undefined,
+      recorded: () => undefined,
       outdated: () => undefined,
       drain: Effect.void
     }

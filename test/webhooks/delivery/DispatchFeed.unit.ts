@@ -12,6 +12,8 @@ const listener = (): DispatchListener => ({
   followed: () => undefined,
   offer: () => undefined,
   late: () => undefined,
+  missed: () => undefined,
+  recorded: () => undefined,
   outdated: () => undefined,
   drain: Effect.void
 })

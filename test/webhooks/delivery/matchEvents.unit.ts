@@ -39,6 +39,8 @@ const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100, ofOrga
   followed: () => undefined,
   offer: () => undefined,
   late: () => undefined,
+  missed: () => undefined,
+  recorded: () => undefined,
   outdated: () => undefined,
   drain: Effect.void
 })
@@ -131,7 +133,7 @@ describe("a batch of the log", () => {
       [now - 5, undefined],
       [now - 5, undefined]
     ])
-    expect([...batch.queued]).toEqual([["a", { partition: 3 }]])
+    expect([...batch.queued]).toEqual([["a", { partition: 3, lines: [] }]])
   })
 
   it.each<[string, Room]>([

@@ -58,31 +58,31 @@ describe("the lane that is next at an endpoint", () => {
   const state = (more: Partial<Parameters<typeof nextLane>[0]>) => ({
     limit: 4,
     permission: "all" as Permission,
-    waiting: [1, 1, 1],
-    inFlight: [0, 0, 0],
-    servedAt: [0, 0, 0],
+    waiting: [1, 1, 1, 0],
+    inFlight: [0, 0, 0, 0],
+    servedAt: [0, 0, 0, 0],
     ...more
   })
 
   it("given retries in flight, then a first attempt; given first attempts in flight, then a retry", () => {
-    expect(nextLane(state({ waiting: [5, 5, 0], inFlight: [0, 1, 0] }))).toBe(first)
-    expect(nextLane(state({ waiting: [5, 5, 0], inFlight: [1, 0, 0] }))).toBe(retry)
+    expect(nextLane(state({ waiting: [5, 5, 0, 0], inFlight: [0, 1, 0, 0] }))).toBe(first)
+    expect(nextLane(state({ waiting: [5, 5, 0, 0], inFlight: [1, 0, 0, 0] }))).toBe(retry)
   })
 
   it("given one at a time, then the lanes in turn", () => {
-    expect(nextLane(state({ limit: 1, waiting: [5, 5, 0], servedAt: [7, 3, 0] }))).toBe(retry)
-    expect(nextLane(state({ limit: 1, waiting: [5, 5, 0], servedAt: [7, 8, 0] }))).toBe(first)
+    expect(nextLane(state({ limit: 1, waiting: [5, 5, 0, 0], servedAt: [7, 3, 0, 0] }))).toBe(retry)
+    expect(nextLane(state({ limit: 1, waiting: [5, 5, 0, 0], servedAt: [7, 8, 0, 0] }))).toBe(first)
   })
 
   it("given retries alone, then they have half of what is allowed", () => {
-    expect(nextLane(state({ limit: 8, waiting: [0, 9, 0], inFlight: [0, 3, 0] }))).toBe(retry)
-    expect(nextLane(state({ limit: 8, waiting: [0, 9, 0], inFlight: [0, 4, 0] }))).toBeUndefined()
-    expect(nextLane(state({ limit: 1, waiting: [0, 9, 0], inFlight: [0, 0, 0] }))).toBe(retry)
+    expect(nextLane(state({ limit: 8, waiting: [0, 9, 0, 0], inFlight: [0, 3, 0, 0] }))).toBe(retry)
+    expect(nextLane(state({ limit: 8, waiting: [0, 9, 0, 0], inFlight: [0, 4, 0, 0] }))).toBeUndefined()
+    expect(nextLane(state({ limit: 1, waiting: [0, 9, 0, 0], inFlight: [0, 0, 0, 0] }))).toBe(retry)
   })
 
   it("given a Paused endpoint, then only what was asked for; given a Disabled one, nothing", () => {
     expect(nextLane(state({ permission: "asked" }))).toBe(asked)
-    expect(nextLane(state({ permission: "asked", waiting: [5, 5, 0] }))).toBeUndefined()
+    expect(nextLane(state({ permission: "asked", waiting: [5, 5, 0, 0] }))).toBeUndefined()
     expect(nextLane(state({ permission: "none" }))).toBeUndefined()
   })
 })

@@ -160,7 +160,8 @@ describe("the dispatcher's memory", () => {
     dispatching.wanting.clear()
     committed(dispatching, [state("a", active, 2)])
     expect([...dispatching.wanting]).toEqual([worker])
-    expect(worker.more).toEqual([true, true, true])
+    expect(worker.more).toEqual([true, true, true, false])
+    expect(worker.isWalkWanted).toBe(true)
     expect(worker.wantedIn(jobLanes.retry)).toBeGreaterThan(0)
   })
 

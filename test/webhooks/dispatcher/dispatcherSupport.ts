@@ -102,6 +102,8 @@ export const start = (faults: Faults = {}): Effect.Effect<Started, never, Scope.
     const store: DeliveryStore = {
       due: () => Effect.succeed([]),
       take: () => Effect.succeed([]),
+      lines: () => Effect.succeed({ found: [], isReplaying: false }),
+      takeLines: () => Effect.succeed([]),
       keep: (deliveries) => Effect.succeed(new Set(deliveries.map(({ id }) => id))),
       record: (outcomes) =>
         Effect.map(faults.record?.(outcomes) ?? Effect.void, () => {

@@ -18,6 +18,7 @@ class Task {
   outcome: DeliveryOutcome["result"] | undefined
   isQueued = false
   isAbandoned = false
+  isBeingWritten = false
 
   run(): boolean {
     if (this.status !== "waiting") return false

@@ -10,6 +10,7 @@ export const listForm = (id: string) => ({
   description: null,
   header_names: [],
   rate_limit: null,
+  ordering: null,
   public_key: null,
   is_active: true,
   is_paused: false,

@@ -27,6 +27,7 @@ describe("POST /v1/webhooks", () => {
       description: "our CRM",
       header_names: [],
       rate_limit: null,
+      ordering: null,
       signing_secret: secretForm,
       public_key: null,
       is_active: true,

@@ -97,7 +97,11 @@ describe("headers of an endpoint", () => {
     [{ rate_limit: 0 }, "10000"],
     [{ rate_limit: 10_001 }, "10000"],
     [{ rate_limit: 1.5 }, "rate_limit"],
-    [{ rate_limit: "5" }, "rate_limit"]
+    [{ rate_limit: "5" }, "rate_limit"],
+    [{ ordering: { key: "" } }, "ordering.key"],
+    [{ ordering: { key: "a..b" } }, "ordering.key"],
+    [{ ordering: { key: "a.b.c.d.e.f.g.h.i" } }, "ordering.key"],
+    [{ ordering: { key: "x".repeat(129) } }, "ordering.key"]
   ])("or a rate that cannot be: %j is 400, in new endpoints and in changes, and tells no value", async (fields, part) => {
     const { ask, endpoint } = await platform().tenant()
     const id = await endpoint()

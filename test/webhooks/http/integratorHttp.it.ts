@@ -28,7 +28,7 @@ describe("a name that the API does not know", () => {
         "PATCH",
         `/v1/webhooks/${id}`,
         { colour: 1 },
-        'Unknown field "colour". Known: url, enabled_events, description, is_active, headers, rate_limit.'
+        'Unknown field "colour". Known: url, enabled_events, description, is_active, headers, rate_limit, ordering.'
       ],
       ["POST", `/v1/webhooks/${id}/unpause`, { repaly: true }, `Unknown field "repaly". Did you mean 'replay'?`],
       [

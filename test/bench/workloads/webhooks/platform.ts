@@ -80,7 +80,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
     dispatcher: Context.get(services, WebhookDispatcher.WebhookDispatcher),
     partitionOf,
     /** Makes an endpoint that gets every event of its organization. */
-    createEndpoint: (organization: number, endpoint: number, url: string) =>
+    createEndpoint: (organization: number, endpoint: number, url: string, order?: string) =>
       ask(
         WebhookEndpoint,
         { organization: organizationOf(organization), key: endpointOf(endpoint) },
@@ -90,6 +90,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
           enabledEvents: [eventType],
           description: null,
           secretId: `secret_${endpoint}`,
+          ...(order === undefined ? {} : { ordering: { key: order } }),
           targets: "any"
         }
       ),

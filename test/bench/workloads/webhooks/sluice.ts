@@ -5,6 +5,7 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { type Context, Effect, Metric } from "effect"
+import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 import { makeNames } from "../../../../src/webhooks/target/TargetNames.ts"
 import { startNameServer } from "../../../support/nameServer.ts"
 import type { Sample } from "../../runner/benchmark.ts"
@@ -28,6 +29,8 @@ export interface SluiceLoad extends DeliveryLoad {
   readonly bad?: { readonly endpoints: number; readonly kind: BadKind }
   /** Of an open loop; the organizations emit in turn. */
   readonly eventsPerSecond?: number
+  /** Values by which events are in lines, in a closed loop; no order without it. */
+  readonly keys?: number
   /** Attempts at the same time, where it is not what the platform has by default. */
   readonly inFlight?: number
 }
@@ -58,14 +61,15 @@ const countOf = (context: Context.Context<never>): (() => number) => {
 }
 
 /** Emits for ever, never more than `outstanding` ahead of what is recorded. */
-const closedLoop = ({ emit }: Deliveries, { endpoints, outstanding }: SluiceLoad, recorded: () => number) => {
+const closedLoop = ({ emit }: Deliveries, { endpoints, keys, outstanding }: SluiceLoad, recorded: () => number) => {
+  const draw = new Prng(1, "keys")
   let asked = 0
   let underWay = 0
   const pump = () => {
     let room = Math.min(callers - underWay, outstanding - (asked - recorded()))
     for (; room > 0; room--) {
       underWay++
-      Effect.runCallback(emit(asked % endpoints, asked), {
+      Effect.runCallback(emit(asked % endpoints, keys === undefined ? asked : draw.int(0, keys - 1)), {
         onExit: (exit) => {
           underWay--
           if (exit._tag === "Failure") failLoudly(exit.cause)
@@ -154,7 +158,7 @@ serveWorkload((load: SluiceLoad) =>
           : `${load.refusingUrl}${hookPath}`
     yield* Effect.forEach(
       Array.from({ length: endpoints + hanging + refusing }, (_, index) => index),
-      (index) => deliveries.createEndpoint(index, index, urlOf(index)),
+      (index) => deliveries.createEndpoint(index, index, urlOf(index), load.keys === undefined ? undefined : "tn"),
       { concurrency: callers, discard: true }
     )
     const badOnes = Array.from({ length: bad?.endpoints ?? 0 }, (_, number) => organizations + number)

@@ -4,6 +4,7 @@ import { atLeastOnce } from "./atLeastOnce.ts"
 import { boundedMemory } from "./boundedMemory.ts"
 import { failuresAgree } from "./failuresAgree.ts"
 import { onceWhenCalm } from "./onceWhenCalm.ts"
+import { orderKept } from "./orderKept.ts"
 import { othersGoOn } from "./othersGoOn.ts"
 import { ratesKept } from "./ratesKept.ts"
 import { scheduleKept } from "./scheduleKept.ts"
@@ -16,6 +17,7 @@ export const webhookCheckers: ReadonlyArray<Checker> = [
   scheduleKept,
   onceWhenCalm,
   failuresAgree,
+  orderKept,
   othersGoOn,
   ratesKept,
   signaturesFit,

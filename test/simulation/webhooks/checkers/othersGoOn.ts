@@ -52,6 +52,8 @@ export const othersGoOn: Checker = {
         seen.add(deliveryId)
         const job = simulation.data.jobs.jobs.get(deliveryId)
         const well = wellSince.get(endpointId)
+        // One of a line waits for those before it.
+        if (simulation.orderOf(endpointId) !== null) return
         if (well === undefined || at - simulation.disturbedAt < calmMillis) return
         if (job !== undefined && !isFirst(job)) return
         // One that comes from its frame has no job yet.

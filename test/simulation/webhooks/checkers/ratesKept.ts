@@ -68,6 +68,7 @@ export const ratesKept: Checker = {
     const checkTime = (endpointId: string, deliveryId: string, rate: number, one: Watched, at: number) => {
       const job = simulation.data.jobs.jobs.get(deliveryId)
       const committed = simulation.committedAt.get(deliveryId)
+      if (simulation.orderOf(endpointId) !== null) return
       if (job === undefined || committed === undefined || one.wellSince === undefined) return
       if (job.attempts !== 1 || simulation.retried.has(deliveryId)) return
       const calmSince = Math.max(one.wellSince, one.known.since, simulation.disturbedAt) + calmMillis

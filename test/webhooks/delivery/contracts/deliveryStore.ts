@@ -21,6 +21,7 @@ export const deliveryStoreContract = <E>(name: string, services: Layer.Layer<Sto
     taking(it)
     recording(it)
     ending(it)
+    lining(it)
   })
 }
 
@@ -352,6 +353,107 @@ const ending = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       assert.deepStrictEqual(yield* store.backlog(partition), { pending: 2, oldestDueAt: now - 40 })
       yield* take()
       assert.deepStrictEqual(yield* store.backlog(partition), { pending: 2, oldestDueAt: now + 40 })
+    })
+  )
+}
+
+const lining = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
+  const lines = Effect.gen(function* () {
+    const tenant = yield* fresh
+    const { endpointId, partition, put, store } = tenant
+    return {
+      ...tenant,
+      line: (name: string, place: number, more: object = {}) =>
+        put({ lane: jobLanes.line, line: { name, place, index: 0 }, ...more }),
+      takeLines: (claims: Readonly<Record<string, number>>, at = now, bytes = 1_000_000) =>
+        store.takeLines(
+          partition,
+          Object.entries(claims).map(([line, limit]) => ({ endpointId, line, limit })),
+          { now: at, leasedUntil: at + lease, maximumBytes: bytes }
+        ),
+      found: store.lines(partition, endpointId, { after: "", limit: 10 })
+    }
+  })
+
+  it.effect("hands out a line in the order of its places, as many as are wanted", () =>
+    Effect.gen(function* () {
+      const { line, takeLines } = yield* lines
+      const third = yield* line("a", 3)
+      const first = yield* line("a", 1)
+      const second = yield* line("a", 2)
+      const other = yield* line("b", 1)
+      const taken = yield* takeLines({ a: 2, b: 5 })
+      assert.deepStrictEqual(
+        taken.map(({ id, line }) => [line, id]),
+        [
+          ["a", first],
+          ["a", second],
+          ["b", other]
+        ]
+      )
+      assert.deepStrictEqual(yield* takeLines({ a: 2, b: 5 }), [])
+      const after = yield* takeLines({ a: 5 }, now + lease)
+      assert.deepStrictEqual(
+        after.map(({ attempt, id }) => [id, attempt]),
+        [
+          [first, 2],
+          [second, 2],
+          [third, 1]
+        ]
+      )
+    })
+  )
+
+  it.effect("hands out nothing behind a delivery that is due later, until that is over", () =>
+    Effect.gen(function* () {
+      const { line, store, takeLines } = yield* lines
+      yield* line("a", 1)
+      const second = yield* line("a", 2)
+      const [first] = yield* takeLines({ a: 1 })
+      yield* store.record([again(first!, now + 5_000)], now)
+      assert.deepStrictEqual(yield* takeLines({ a: 9 }), [])
+      const [retried] = yield* takeLines({ a: 1 }, now + 5_000)
+      assert.deepInclude(retried, { id: first!.id, attempt: 2, lane: jobLanes.line })
+      assert.deepStrictEqual(yield* takeLines({ a: 9 }, now + 5_000), [])
+      yield* store.record([settled(retried!, "failed", 500)], now)
+      assert.deepStrictEqual(
+        (yield* takeLines({ a: 9 }, now + 5_000)).map(({ id }) => id),
+        [second]
+      )
+    })
+  )
+
+  it.effect("takes of a line what fits from its beginning", () =>
+    Effect.gen(function* () {
+      const { line, takeLines } = yield* lines
+      const first = yield* line("a", 1, { body: "x".repeat(50) })
+      yield* line("a", 2, { body: "x".repeat(60) })
+      yield* line("a", 3, { body: "x" })
+      const taken = yield* takeLines({ a: 9 }, now, 100)
+      assert.deepStrictEqual(
+        taken.map(({ id }) => id),
+        [first]
+      )
+      assert.lengthOf(yield* takeLines({ a: 9 }, now + lease), 3)
+    })
+  )
+
+  it.effect("lists the lines with the first delivery of each, and cancels them with their endpoint", () =>
+    Effect.gen(function* () {
+      const { endpointId, found, line, partition, save, store } = yield* lines
+      const first = yield* line("b", 1, { dueAt: now + 7 })
+      yield* line("b", 2)
+      const alone = yield* line("a", 5)
+      assert.deepStrictEqual(yield* found, {
+        isReplaying: false,
+        found: [
+          { line: "a", headId: alone, dueAt: now, isAlone: true },
+          { line: "b", headId: first, dueAt: now + 7, isAlone: false }
+        ]
+      })
+      yield* save(null, 2)
+      assert.strictEqual(yield* store.cancel(partition, endpointId, { now, limit: 10 }), 3)
+      assert.deepStrictEqual((yield* found).found, [])
     })
   )
 }

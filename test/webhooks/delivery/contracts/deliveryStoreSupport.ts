@@ -1,5 +1,6 @@
 /** Helpers for the contract of `DeliveryStore`, and the part that an implementation gives. */
 import { Context, Effect } from "effect"
+import type { NewJob } from "../../../../src/postgres/WorkQueue.ts"
 import type { DeliveryAttempt } from "../../../../src/webhooks/delivery/model.ts"
 import { deliveryIdOf, jobLanes } from "../../../../src/webhooks/delivery/model.ts"
 import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "../../../../src/webhooks/delivery/ports.ts"
@@ -18,6 +19,7 @@ export interface StoredDelivery {
   readonly dueAt: number
   readonly leasedUntil?: number | undefined
   readonly expiresAt: number
+  readonly line?: NewJob["line"]
 }
 
 /** A delivery as it is shown. */

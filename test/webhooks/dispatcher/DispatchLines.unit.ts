@@ -1,0 +1,92 @@
+/** Specifies when the next delivery of a line begins: once it is known how the one before was recorded. */
+import { describe, expect, it } from "vitest"
+import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
+import type { DeliveryTask, TakenDelivery } from "../../../src/webhooks/delivery/ports.ts"
+import { DispatchLines, type LinesHost } from "../../../src/webhooks/dispatcher/DispatchLines.ts"
+import { Worker } from "../../../src/webhooks/dispatcher/Worker.ts"
+
+const started = () => {
+  const worker = new Worker(0, "we_1")
+  worker.permission = "all"
+  const offered: Array<string> = []
+  const armed: Array<number> = []
+  const host: LinesHost = {
+    now: 0,
+    isDraining: false,
+    workerOf: () => worker,
+    isHeld: () => false,
+    enqueue: () => undefined,
+    offer: (_, { id }) => void offered.push(id),
+    giveBack: () => undefined,
+    want: () => undefined,
+    arm: (_worker, _lane, at) => void armed.push(at)
+  }
+  const lines = new DispatchLines(host)
+  const endpoint = lines.of("we_1")
+  endpoint.walked(endpoint.beginWalk(0), [], { isHeld: () => false, isWhole: true, now: 0 })
+  const left: Array<string> = []
+  const delivery = (id: string, task: Partial<DeliveryTask> = {}): TakenDelivery => ({
+    id,
+    partition: 0,
+    organizationId: "org_1",
+    endpointId: "we_1",
+    lane: jobLanes.line,
+    attempt: 1,
+    leasedUntil: Number.POSITIVE_INFINITY,
+    origin: "event",
+    eventId: `evt_${id}`,
+    eventCreatedAt: 0,
+    body: "{}",
+    line: "a",
+    frame: 1,
+    task: {
+      run: () => true,
+      leave: () => void left.push(id),
+      end: () => true,
+      isQueued: false,
+      isBeingWritten: false,
+      isAbandoned: false,
+      ...task
+    }
+  })
+  const offer = (...deliveries: ReadonlyArray<TakenDelivery>) => {
+    for (const one of deliveries) lines.offer(worker, one, true)
+  }
+  return { armed, delivery, left, lines, offer, offered }
+}
+
+describe("the next delivery of a line", () => {
+  it("begins when the one before is over", () => {
+    const { delivery, lines, offer, offered } = started()
+    const first = delivery("1")
+    offer(first, delivery("2"))
+    expect(offered).toEqual(["1"])
+    lines.release(first, { isOver: true })
+    expect(offered).toEqual(["1", "2"])
+  })
+
+  it("waits for the transaction that has written the one before as running", () => {
+    const { delivery, lines, offer, offered } = started()
+    const task = { isBeingWritten: true }
+    const first = delivery("1")
+    Object.defineProperty(first.task, "isBeingWritten", { get: () => task.isBeingWritten })
+    offer(first, delivery("2"))
+    lines.release(first, { isOver: true })
+    expect(offered).toEqual(["1"])
+    lines.recorded(0, 0)
+    expect(offered).toEqual(["1"])
+    task.isBeingWritten = false
+    lines.recorded(0, 1)
+    expect(offered).toEqual(["1", "2"])
+  })
+
+  it("is left to the store where the one before must be attempted again", () => {
+    const { armed, delivery, left, lines, offer, offered } = started()
+    const first = delivery("1")
+    offer(first, delivery("2"))
+    lines.release(first, { isOver: false, dueAt: 700 })
+    expect([offered, left, armed]).toEqual([["1"], ["2"], [700]])
+    offer(delivery("3"))
+    expect(left).toEqual(["2", "3"])
+  })
+})
