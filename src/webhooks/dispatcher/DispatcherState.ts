@@ -145,7 +145,10 @@ export class DispatcherState {
       },
       workerOf: (endpointId) => this.workers.get(endpointId),
       isHeld: (id) => this.held.has(id),
-      enqueue: (worker, delivery) => this.queue.add(worker, delivery.lane, delivery),
+      enqueue: (worker, delivery) => {
+        this.queue.add(worker, delivery.lane, delivery)
+        this.pump()
+      },
       offer: (worker, delivery) => {
         MutableList.append(worker.offered, delivery)
         this.offering.add(worker)

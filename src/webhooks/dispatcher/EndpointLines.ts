@@ -143,7 +143,7 @@ export class EndpointLines {
       line.current = delivery
       return true
     }
-    if (line.current !== delivery) line.waiting.push(delivery)
+    if (line.current !== delivery && !line.waiting.includes(delivery)) line.waiting.push(delivery)
     return false
   }
 
