@@ -132,6 +132,11 @@ func (c *Client) WebhooksListKeys(ctx context.Context, query Query, into any) er
 	return c.Request(ctx, "GET", "/.well-known/webhook-keys", query, nil, into)
 }
 
+// WebhooksListSources: List the addresses from which deliveries come.
+func (c *Client) WebhooksListSources(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/webhooks/source-addresses", query, nil, into)
+}
+
 // WebhooksGet: Get an endpoint.
 func (c *Client) WebhooksGet(ctx context.Context, id string, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/webhooks/"+url.PathEscape(id), query, nil, into)

@@ -2,7 +2,7 @@
  * Assembles webhook dispatch: gives the reactor and the dispatcher their parts of the event log and the stored secrets.
  * Needs the stores; the dispatcher also needs `Engine`, `DispatchFeed` and `WebhookSecrets`.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendEvents } from "../events/EventLog.ts"
 import type { EventWakeups } from "../events/EventWakeups.ts"
@@ -14,6 +14,7 @@ import { attemptTimeoutMillis, defaultSchedule } from "../webhooks/delivery/sche
 import * as Dispatcher from "../webhooks/dispatcher/onEngine.ts"
 import * as WebhookDispatcher from "../webhooks/dispatcher/WebhookDispatcher.ts"
 import { forgetSecrets, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
+import type { EgressProxy } from "../webhooks/sender/egressProxy.ts"
 import { makeTargetGuard, type TargetPolicy } from "../webhooks/target/targets.ts"
 
 /** The options of webhook delivery. */
@@ -24,6 +25,10 @@ export interface DispatchOptions {
   readonly webhookRetryDelays?: ReadonlyArray<number> | undefined
   /** How long an endpoint has for its answer, in milliseconds; default: 15 s. */
   readonly webhookTimeoutMillis?: number | undefined
+  /** The HTTP proxy through which webhooks go; default: none. */
+  readonly webhookProxy?: Redacted.Redacted<EgressProxy> | undefined
+  /** Addresses from which webhooks come, as callers are shown them; default: not known. */
+  readonly webhookSources?: ReadonlyArray<string> | undefined
 }
 
 const unavailable = (error: { readonly message: string }) =>
@@ -72,12 +77,16 @@ export const layerDispatcher = (options: DispatchOptions) => {
   const timeoutMillis = options.webhookTimeoutMillis ?? attemptTimeoutMillis
   return layerWakeup.pipe(
     Layer.provideMerge(
-      Dispatcher.layer(makeTargetGuard(options.webhookTargets), {
-        ...WebhookDispatcher.defaultSettings,
-        schedule: { ...defaultSchedule, delaysMillis: options.webhookRetryDelays ?? defaultSchedule.delaysMillis },
-        timeoutMillis,
-        leaseMillis: WebhookDispatcher.leaseOf(timeoutMillis)
-      })
+      Dispatcher.layer(
+        makeTargetGuard(options.webhookTargets),
+        {
+          ...WebhookDispatcher.defaultSettings,
+          schedule: { ...defaultSchedule, delaysMillis: options.webhookRetryDelays ?? defaultSchedule.delaysMillis },
+          timeoutMillis,
+          leaseMillis: WebhookDispatcher.leaseOf(timeoutMillis)
+        },
+        options.webhookProxy === undefined ? undefined : Redacted.value(options.webhookProxy)
+      )
     ),
     Layer.provide(layerSigning)
   )

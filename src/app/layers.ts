@@ -74,6 +74,7 @@ import { Telco } from "../telco/Telco.ts"
 import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
 import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
+import { SourceAddresses } from "../webhooks/http/SourceAddresses.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/runReplays.ts"
 import * as Resealing from "../webhooks/secret/Resealer.ts"
@@ -127,7 +128,10 @@ const defaultBilling: BillingSettings = {
 }
 
 /** The options of a node's services. */
-export interface ServiceOptions extends StoreOptions, SenderOptions, Pick<WebhookOptions, "webhookTargets"> {
+export interface ServiceOptions
+  extends StoreOptions,
+    SenderOptions,
+    Pick<WebhookOptions, "webhookTargets" | "webhookSources"> {
   /** How long keys that were verified before keep working while PostgreSQL is away; by default 10 minutes. */
   readonly keyGraceMillis?: number | undefined
   /** The page on which accounts find a larger plan. */
@@ -203,9 +207,10 @@ export const layerTenancy = Layer.mergeAll(
 )
 
 /** Webhook endpoints, their deliveries and replays. */
-const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =>
+const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets" | "webhookSources">) =>
   Layer.mergeAll(
     Endpoints.layer({ targets: options.webhookTargets }),
+    Layer.succeed(SourceAddresses, options.webhookSources ?? []),
     Deliveries.layer,
     Replays.layer,
     IdempotentRequests.layer.pipe(Layer.provide(layerSealing))

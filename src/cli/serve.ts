@@ -136,6 +136,8 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     webhookTargets: config.webhookTargets,
     webhookRetryDelays: config.webhookRetryDelays,
     webhookTimeoutMillis: config.webhookTimeout,
+    webhookProxy: config.webhookProxy,
+    webhookSources: config.webhookSources,
     keyGraceMillis: config.keyGrace,
     upgradeUrl:
       config.upgradeUrl ??

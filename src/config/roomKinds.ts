@@ -2,7 +2,9 @@
  * Defines the kinds of settings that belong to a folder: addresses of NATS, keys and waits of webhooks. `kinds.ts` has
  * the others.
  */
+
 import { Resolver } from "node:dns"
+import { isIP } from "node:net"
 import { Redacted, Result } from "effect"
 import { parseSecretsKeys } from "../common/secretsKeys.ts"
 import { eventRetentionMillis } from "../events/event.ts"
@@ -11,6 +13,7 @@ import { readAddress as readPostgresAddress } from "../postgres/address.ts"
 import { readAddress } from "../send/emails/addresses.ts"
 import { parseRelayAddress } from "../send/handoff/smtp/relayAddress.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
+import { parseProxy } from "../webhooks/sender/egressProxy.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
 
 /**
@@ -60,6 +63,32 @@ export const smtpUrl = setting(
   {
     explain: (value) => (/^smtps?:\/\/.*[@#?]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
     show: withoutCredentials
+  }
+)
+
+/** A proxy for webhooks. */
+export const proxyUrl = setting(
+  "an address such as http://user:password@host:3128 or https://host",
+  (value) => parseProxy(value),
+  {
+    explain: (value) => (/^https?:\/\/.*[@#?]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
+    show: withoutCredentials
+  }
+)
+
+const isRange = (text: string): boolean => {
+  const [address = "", bits, ...more] = text.split("/")
+  const family = isIP(address)
+  if (family === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+/** Addresses and ranges, as firewalls take them. */
+export const addressRanges = setting(
+  "addresses such as 203.0.113.7 or 2001:db8::/48, several separated by commas",
+  (value) => {
+    const ranges = value.split(",").map((one) => one.trim())
+    return ranges.every(isRange) ? ranges : undefined
   }
 )
 

@@ -40,7 +40,13 @@ export const settingGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_HEADERS"
   ],
-  Webhooks: ["SLUICE_WEBHOOK_TARGETS", "SLUICE_WEBHOOK_RETRY_DELAYS", "SLUICE_WEBHOOK_TIMEOUT_MILLIS"],
+  Webhooks: [
+    "SLUICE_WEBHOOK_TARGETS",
+    "SLUICE_WEBHOOK_RETRY_DELAYS",
+    "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
+    "SLUICE_WEBHOOK_PROXY",
+    "SLUICE_WEBHOOK_SOURCES"
+  ],
   Email: [
     "SLUICE_SMTP_URL",
     "SLUICE_SMTP_TLS",
@@ -101,6 +107,8 @@ export const settingExamples: Readonly<Record<string, string>> = {
   SLUICE_WEBHOOK_TARGETS: "public",
   SLUICE_WEBHOOK_RETRY_DELAYS: "5s,30s,2m,15m,1h",
   SLUICE_WEBHOOK_TIMEOUT_MILLIS: "15000",
+  SLUICE_WEBHOOK_PROXY: "http://user:password@proxy.example.com:3128",
+  SLUICE_WEBHOOK_SOURCES: "203.0.113.7,2001:db8::/48",
   SLUICE_UPGRADE_URL: "https://example.com/plans",
   SLUICE_NAME_SERVERS: "127.0.0.1:53",
   SLUICE_SMTP_URL: "smtp://user:password@relay.example.com:587",

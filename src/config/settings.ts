@@ -11,7 +11,7 @@ import { clusterSettings } from "./clusterSettings.ts"
 import { adminKey, apiKey, headers, integer, namespace, oneOf, type Setting, secret, text, url } from "./kinds.ts"
 import { mailSettings } from "./mailSettings.ts"
 import { outageSettings } from "./outageSettings.ts"
-import { natsUrl, postgresUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { addressRanges, natsUrl, postgresUrl, proxyUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 import { givenIn, unknownVariables } from "./variables.ts"
 
@@ -220,6 +220,16 @@ export const settings = {
   )({
     env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
     description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
+  }),
+  webhookProxy: secret(
+    proxyUrl({
+      env: "SLUICE_WEBHOOK_PROXY",
+      description: "HTTP proxy through which webhooks go, by CONNECT; default: none"
+    })
+  ),
+  webhookSources: addressRanges({
+    env: "SLUICE_WEBHOOK_SOURCES",
+    description: "Addresses and ranges from which webhooks come, shown to their receivers; default: none, not known"
   }),
   ...outageSettings,
   ...mailSettings,

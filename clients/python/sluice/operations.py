@@ -113,6 +113,10 @@ class Operations:
         """List the public keys of an endpoint."""
         return self.request("GET", "/.well-known/webhook-keys", query, None)
 
+    def webhooks_list_sources(self, **query: Any) -> Any:
+        """List the addresses from which deliveries come."""
+        return self.request("GET", "/v1/webhooks/source-addresses", query, None)
+
     def webhooks_get(self, id: str, **query: Any) -> Any:
         """Get an endpoint."""
         return self.request("GET", f"/v1/webhooks/{_part(id)}", query, None)

@@ -1609,6 +1609,13 @@ export type WebhookEndpoint = {
     created_at: number;
 };
 
+export type WebhookSources = {
+    /**
+     * IP addresses and ranges in CIDR form; empty where they are not known
+     */
+    addresses: Array<string>;
+};
+
 export type WebhookKeys = {
     /**
      * The newest first; during a rotation two, since both sign
@@ -4593,6 +4600,51 @@ export type WebhooksListKeysResponses = {
 };
 
 export type WebhooksListKeysResponse = WebhooksListKeysResponses[keyof WebhooksListKeysResponses];
+
+export type WebhooksListSourcesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/webhooks/source-addresses';
+};
+
+export type WebhooksListSourcesErrors = {
+    /**
+     * Something in the request is missing or malformed; the message names and quotes it
+     */
+    400: InvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: UnauthorizedError;
+    /**
+     * The key lacks the service or the scope
+     */
+    403: ForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: RateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: InternalError;
+    /**
+     * What the answer needs cannot be reached now; safe to repeat
+     */
+    503: UnavailableError;
+};
+
+export type WebhooksListSourcesError = WebhooksListSourcesErrors[keyof WebhooksListSourcesErrors];
+
+export type WebhooksListSourcesResponses = {
+    /**
+     * WebhookSources
+     */
+    200: WebhookSources;
+};
+
+export type WebhooksListSourcesResponse = WebhooksListSourcesResponses[keyof WebhooksListSourcesResponses];
 
 export type WebhooksDeleteData = {
     body?: never;

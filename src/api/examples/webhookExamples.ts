@@ -118,6 +118,7 @@ export const webhookExamples = (): OperationExamples => ({
   },
   "webhooks.list": { answer: { endpoints: [endpoint] } },
   "webhooks.listKeys": { answer: { keys: [{ key: publicKey, created_at: exampleMillis }] } },
+  "webhooks.listSources": { answer: { addresses: ["203.0.113.7", "2001:db8::/48"] } },
   "webhooks.get": { answer: endpoint },
   "webhooks.update": { body: { enabled_events: ["telco.*", "send.email.*"] }, answer: endpoint },
   "webhooks.delete": { answer: { id: endpointId, deleted: true } },

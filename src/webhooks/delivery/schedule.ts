@@ -47,13 +47,19 @@ export type Attempt =
   /** No answer within `attemptTimeoutMillis`. */
   | { readonly _tag: "TimedOut" }
   /** No answer at all: no such name, a refused target or connection, a failed handshake, a connection that broke. */
-  | { readonly _tag: "NoAnswer" }
+  | {
+      readonly _tag: "NoAnswer"
+      /** Whether the endpoint is certainly not at fault: it was not asked, because the way out of here is closed. */
+      readonly isOurs?: boolean
+    }
 
 export interface AttemptOutcome {
   /** `gone` is a failure after which the endpoint is paused immediately (410). */
   readonly result: "succeeded" | "failed" | "gone"
   /** HTTP status; 0 without an answer. */
   readonly status: number
+  /** Whether the endpoint is certainly not at fault. */
+  readonly isOurs?: boolean
   /** The wait that the endpoint asks for, in milliseconds, not yet bounded; 0 when it asks for none. */
   readonly retryAfterMillis: number
 }
@@ -84,6 +90,8 @@ export const parseRetryAfter = (header: string, nowMillis: number): number => {
  * ended.
  */
 export const classify = (attempt: Attempt, nowMillis: number): AttemptOutcome => {
+  if (attempt._tag === "NoAnswer" && attempt.isOurs === true)
+    return { result: "failed", status: 0, retryAfterMillis: 0, isOurs: true }
   if (attempt._tag !== "Answered") return { result: "failed", status: 0, retryAfterMillis: 0 }
   const { retryAfter, status } = attempt
   if (status >= 200 && status <= 299) return { result: "succeeded", status, retryAfterMillis: 0 }

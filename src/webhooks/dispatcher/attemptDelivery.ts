@@ -332,7 +332,7 @@ const settleFailure = Effect.fnUntraced(function* (
     if (outcome.result === "gone") yield* tell(parts, worker, delivery, { _tag: "RecordGone", origin })
     return yield* record(parts, worker, { delivery, made, result: { _tag: "Again", dueAt: next.atMillis } }, delivery)
   }
-  if (origin === "event") {
+  if (origin === "event" && outcome.isOurs !== true) {
     const { status } = outcome
     yield* tell(parts, worker, delivery, { _tag: "RecordFailure", deliveryId: delivery.id, origin, status })
   }

@@ -9,6 +9,7 @@ import * as DeliveryStorePostgres from "../delivery/DeliveryStorePostgres.ts"
 import { DispatchFeed } from "../delivery/DispatchFeed.ts"
 import { type EndpointActors, SigningSecrets } from "../delivery/ports.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
+import type { EgressProxy } from "../sender/egressProxy.ts"
 import * as HttpSender from "../sender/HttpSender.ts"
 import type { TargetGuard } from "../target/targets.ts"
 import type { DispatcherSettings } from "./DispatcherState.ts"
@@ -33,10 +34,11 @@ export const actorsOf = (engine: Engine["Service"]): EndpointActors => ({
   )
 })
 
-/** The dispatcher over PostgreSQL, the engine and HTTP. `guard` says where deliveries may go. */
+/** The dispatcher over PostgreSQL, the engine and HTTP. `guard` says where deliveries may go, `proxy` by which way. */
 export const layer = (
   guard: TargetGuard,
-  settings: DispatcherSettings = defaultSettings
+  settings: DispatcherSettings = defaultSettings,
+  proxy?: EgressProxy
 ): Layer.Layer<WebhookDispatcher, never, Engine | SqlClient.SqlClient | DispatchFeed | SigningSecrets> =>
   Layer.effect(
     WebhookDispatcher,
@@ -44,7 +46,7 @@ export const layer = (
       return yield* make(
         {
           store: yield* DeliveryStorePostgres.make,
-          sender: yield* HttpSender.make(guard),
+          sender: yield* HttpSender.make(guard, proxy),
           actors: actorsOf(yield* Engine),
           secrets: yield* SigningSecrets,
           feed: yield* DispatchFeed

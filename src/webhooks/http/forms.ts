@@ -170,6 +170,14 @@ export const WebhookKeys = Schema.Struct({
   ).annotate({ description: "The newest first; during a rotation two, since both sign" })
 }).annotate({ identifier: "WebhookKeys" })
 
+/** The addresses from which deliveries come. */
+export const WebhookSources = Schema.Struct({
+  addresses: Schema.Array(Schema.String).annotate({
+    description: "IP addresses and ranges in CIDR form; empty where they are not known",
+    examples: [["203.0.113.7", "2001:db8::/48"]]
+  })
+}).annotate({ identifier: "WebhookSources" })
+
 /** A listed delivery. */
 export const WebhookDelivery = Schema.Struct({
   id: Schema.String.annotate({ description: "dlv_…" }),

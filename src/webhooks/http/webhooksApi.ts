@@ -41,7 +41,8 @@ import {
   WebhookDelivery,
   WebhookDeliveryDetail,
   WebhookKeys,
-  WebhookReplay
+  WebhookReplay,
+  WebhookSources
 } from "./forms.ts"
 import { verifyPublicText } from "./verifyPublicText.ts"
 import { verifyText } from "./verifyText.ts"
@@ -114,6 +115,19 @@ const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
   .middleware(WebhooksAccess)
   .annotate(...read)
   .annotateMerge(OpenApi.annotations({ summary: "List endpoints, oldest first" }))
+
+const listSources = HttpApiEndpoint.get("listSources", "/v1/webhooks/source-addresses", {
+  success: WebhookSources,
+  error: [InvalidRequest, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List the addresses from which deliveries come",
+      description: "For firewalls of receivers. An empty list means that they are not known."
+    })
+  )
 
 const get = HttpApiEndpoint.get("get", "/v1/webhooks/:id", {
   params: { id },
@@ -346,6 +360,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     create,
     keys,
     list,
+    listSources,
     get,
     update,
     remove,
@@ -363,6 +378,6 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .annotateMerge(
     OpenApi.annotations({
       title: "Webhooks",
-      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order.\n\n${verifyText()}\n\n${verifyPublicText()}`
+      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once, and in order where the endpoint asks for one.\n\n${verifyText()}\n\n${verifyPublicText()}`
     })
   ) {}

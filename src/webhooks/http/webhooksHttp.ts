@@ -31,6 +31,7 @@ import {
   withPublicKey
 } from "./answers.ts"
 import { isRejection, refused } from "./errors.ts"
+import { SourceAddresses } from "./SourceAddresses.ts"
 import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./webhooksApi.ts"
 
 const listed = ({ attempts: _attempts, ...delivery }: Delivery) => delivery
@@ -131,6 +132,8 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
         Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
         refused<never>()
       ),
+
+    listSources: () => Effect.map(SourceAddresses, (addresses) => ({ addresses })),
 
     get: ({ params }) =>
       asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),

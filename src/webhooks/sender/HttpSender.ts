@@ -11,6 +11,8 @@ import { keptResponseBytes, readResponseBytes } from "../delivery/model.ts"
 import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "../delivery/ports.ts"
 import { noPublicAddress, type TargetGuard, TargetRefused } from "../target/targets.ts"
 import { AnswerTooLarge, answerTooLarge, boundingAnswers } from "./boundAnswers.ts"
+import type { EgressProxy } from "./egressProxy.ts"
+import { ProxyFailed, proxyConnector } from "./proxyConnector.ts"
 
 /** How long an idle connection is kept: by default, and at most when the server asks for longer. */
 const keepAliveMillis = 4_000
@@ -55,7 +57,8 @@ const codeOf = (error: unknown): string => {
 const isMalformed = (error: unknown): boolean => error instanceof errors.HTTPParserError
 
 const reasonOf = (error: unknown): string => {
-  if (error instanceof TargetRefused || error instanceof AnswerTooLarge) return error.message
+  if (error instanceof TargetRefused || error instanceof AnswerTooLarge || error instanceof ProxyFailed)
+    return error.message
   const code = codeOf(error)
   if (isMalformed(error)) return "The answer is not HTTP"
   if (code.startsWith("ERR_SSL") || code === "EPROTO") return "The TLS handshake failed"
@@ -71,6 +74,12 @@ const faultOf = (error: unknown): string => {
 }
 
 const unanswered = (error: string): DeliveryAnswer => ({ attempt: { _tag: "NoAnswer" }, response: null, error })
+
+/** The result of an exchange without an answer. */
+const failedWith = (error: unknown): DeliveryAnswer =>
+  error instanceof ProxyFailed && error.isOurs
+    ? { attempt: { _tag: "NoAnswer", isOurs: true }, response: null, error: error.message }
+    : unanswered(reasonOf(error))
 
 const decoder = new TextDecoder()
 
@@ -144,12 +153,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     // The status has come whole, and it decides.
-    this.finish(this.status > 0 ? this.answer(faultOf(error)) : unanswered(reasonOf(error)))
+    this.finish(this.status > 0 ? this.answer(faultOf(error)) : failedWith(error))
   }
 
   /** The exchange could not even begin. */
   refused(error: unknown): void {
-    this.finish(unanswered(reasonOf(error)))
+    this.finish(failedWith(error))
   }
 
   private finish(answer: DeliveryAnswer): void {
@@ -208,7 +217,7 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
 }
 
 /**
- * A sender whose connections end with the scope.
+ * A sender whose connections end with the scope. With a proxy all of them go through it.
  *
  * @example
  * ```ts
@@ -218,14 +227,16 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
  * export const sender = HttpSender.make(makeTargetGuard("public"))
  * ```
  */
-export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, Scope.Scope> => {
+export const make = (guard: TargetGuard, proxy?: EgressProxy): Effect.Effect<DeliverySender, never, Scope.Scope> => {
+  const connector =
+    proxy === undefined ? buildConnector({ lookup: guard.lookup, allowH2: false }) : proxyConnector(proxy, guard.lookup)
   const open = remembering(guard)
   return Effect.map(
     Effect.acquireRelease(
       Effect.sync(
         () =>
           new Agent({
-            connect: boundingAnswers(buildConnector({ lookup: guard.lookup, allowH2: false }), readResponseBytes),
+            connect: boundingAnswers(connector, readResponseBytes),
             allowH2: false,
             pipelining: 1,
             // The exchange's own timer bounds the whole exchange.
