@@ -8,6 +8,7 @@ const checks: ReadonlyArray<readonly [program: string, ...args: ReadonlyArray<st
   ["tsc", "-p", ".", "--checkers", "1"],
   ["tsc", "-p", "src/console", "--checkers", "1"],
   ["tsc", "-p", "clients/typescript", "--checkers", "1"],
+  ["tsc", "-p", "docs/.vitepress", "--checkers", "1"],
   ["biome", "check", "."]
 ]
 

@@ -54,7 +54,7 @@ const html = ({ script, style }: ConsoleAssets, audience: ConsoleAudience): stri
 <script type="module" src="/console/assets/${script}"></script></head>
 <body><div id="app"></div>
 <noscript><main class="plain"><h1>Sluice</h1><p>The console needs JavaScript. The API does not:
-see its <a href="/docs">documentation</a>, its description as <a href="/openapi.json">OpenAPI</a>${audience === "operator" ? "" : ', and its <a href="/v1/health">health</a>'}.</p></main></noscript>
+see its <a href="/guides/">guides</a>, its <a href="/docs">documentation</a>, its description as <a href="/openapi.json">OpenAPI</a>${audience === "operator" ? "" : ', and its <a href="/v1/health">health</a>'}.</p></main></noscript>
 </body></html>
 `
 

@@ -6,7 +6,13 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { version } from "../common/version.ts"
 import type { Page } from "../http/server.ts"
 
-const places = { console: "/console", docs: "/docs", openapi: "/openapi.json", health: "/v1/health" }
+const places = {
+  console: "/console",
+  docs: "/docs",
+  guides: "/guides",
+  openapi: "/openapi.json",
+  health: "/v1/health"
+}
 
 /** Whether a browser asks. */
 const wantsPage = (accept: string | undefined): boolean => accept?.includes("text/html") === true

@@ -16,6 +16,7 @@ import { OperatorSessions } from "../admin/OperatorSessions.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
 import { consolePages } from "../api/consolePages.ts"
 import { docsPage } from "../api/docs.ts"
+import { guidesPages } from "../api/guides/guidesPages.ts"
 import { landingPage } from "../api/landingPage.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
 import { SystemApi } from "../api/systemApi.ts"
@@ -116,6 +117,7 @@ export const layerPublic = (options: ServerOptions) =>
           layerServer(SluiceApi, options, [
             docsPage(SluiceApi),
             ...consolePages("organization"),
+            guidesPages,
             ...ownPages.flat(),
             ...(options.landing === false ? [] : [landingPage]),
             ...(options.pages ?? [])
@@ -221,7 +223,7 @@ export interface AdminOptions extends ListenerOptions {
  * ```
  */
 export const layerAdmin = (options: AdminOptions) =>
-  layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages("operator")]).pipe(
+  layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages("operator"), guidesPages]).pipe(
     Layer.provide(
       layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
     ),

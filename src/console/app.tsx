@@ -115,6 +115,9 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
             ))}
         </ul>
         <div class="foot">
+          <a href="/guides/" target="_blank" rel="noreferrer" class="note">
+            Guides
+          </a>
           <a href="/docs" target="_blank" rel="noreferrer" class="note">
             Documentation of the API
           </a>

@@ -58,8 +58,8 @@ export const SignIn = ({ mark, reason }: { readonly mark: ComponentChildren; rea
           <p class="note">Who runs the platform can make a link that signs you in once:</p>
           <Command text="npx --no-install sluice console --org org_…" />
           <p class="note">
-            The API itself: <a href="/docs">documentation</a>, <a href="/openapi.json">OpenAPI</a>,{" "}
-            <a href="/v1/health">health</a>.
+            The API itself: <a href="/guides/">guides</a>, <a href="/docs">documentation</a>,{" "}
+            <a href="/openapi.json">OpenAPI</a>, <a href="/v1/health">health</a>.
           </p>
         </div>
       )}

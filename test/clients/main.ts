@@ -1,6 +1,6 @@
 /**
  * `npm run test:clients`: starts a platform with its own servers, and runs the tests of the clients against it, through
- * a proxy that lets each POST fail once after the platform has carried it out, and the programs of docs/languages.md. A
+ * a proxy that lets each POST fail once after the platform has carried it out, and the programs of docs/quickstart.md. A
  * language that is not installed is not run. The last line is "N passed, N failed".
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
@@ -149,10 +149,25 @@ const runClient = ({ args, folder, program }: Client, environment: Record<string
 
 /** The languages of the guide: the program of each, and the Debian package that brings it. */
 const languages = {
-  python: ["python3", "python3"],
-  php: ["php", "php-cli"],
-  go: ["go", "golang-go"]
+  curl: ["curl", "curl"],
+  Node: [process.execPath, ""],
+  Python: ["python3", "python3"],
+  PHP: ["php", "php-cli"],
+  Go: ["go", "golang-go"]
 } as const
+
+/** Creates a key of test mode for the organization of a key. */
+const testKeyOf = async (folder: string, url: string, key: string): Promise<string> => {
+  const answer = await fetch(`${url}/v1/console/session`, { headers: { authorization: `Bearer ${key}` } })
+  const { organization } = (await answer.json()) as { readonly organization: { readonly id: string } | string }
+  const org = typeof organization === "string" ? organization : organization.id
+  const words = ["keys", "create", "--org", org, "--services", "send", "--scopes", "*", "--test", "--json"]
+  const printed = execFileSync(process.execPath, [join(root, "bin/sluice.js"), ...words], {
+    env: { ...process.env, SLUICE_DATA_DIR: folder },
+    encoding: "utf8"
+  })
+  return (JSON.parse(printed) as { readonly key: string }).key
+}
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-clients-"))
 let passed = 0
@@ -177,13 +192,14 @@ try {
       console.log(`${name} failed${isOnce ? "" : ", or did not repeat a lost answer under its key"}:\n${output}`)
     }
   }
+  const testKey = await testKeyOf(folder, platform.url, platform.key)
   for (const [language, [program, name]] of Object.entries(languages)) {
     if (!isThere(program)) {
       failed++
-      console.log(`not run: docs/languages.md in ${language} (${name})`)
+      console.log(`not run: docs/quickstart.md in ${language} (${name})`)
       continue
     }
-    const guide = runGuide(language, { API: platform.url, KEY: platform.key })
+    const guide = await runGuide(language, { url: platform.url, key: platform.key, testKey })
     passed += guide.passed
     failed += guide.failures.length
     for (const failure of guide.failures) console.log(failure)

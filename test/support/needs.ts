@@ -66,7 +66,7 @@ const special = {
 } as const
 
 /** Programs of the system that only few tests use. */
-type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext" | "chromium"
+type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext" | "chromium" | "nginx" | "openssl"
 
 export type Need = keyof typeof special | Program
 

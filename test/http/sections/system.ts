@@ -107,6 +107,7 @@ export const systemSection = (platform: () => TestPlatform): void => {
         version: "0.1.0",
         console: "/console",
         docs: "/docs",
+        guides: "/guides",
         openapi: "/openapi.json",
         health: "/v1/health"
       })

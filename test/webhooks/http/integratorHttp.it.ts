@@ -204,6 +204,7 @@ describe("/", () => {
       version: expect.any(String),
       docs: "/docs",
       console: "/console",
+      guides: "/guides",
       openapi: "/openapi.json",
       health: "/v1/health"
     })
