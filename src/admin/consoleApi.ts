@@ -86,7 +86,7 @@ const session = HttpApiEndpoint.get("session", "/admin/v1/console/session", {
       description: "End of the session, milliseconds since the Unix epoch; null for the bearer of the credential"
     }),
     version: Schema.String,
-    actorKinds: Schema.Array(Schema.String).annotate({ description: "What can be looked into" })
+    actorKinds: Schema.Array(Schema.String).annotate({ description: "Kinds of actors that can be inspected" })
   }).annotate({ identifier: "OperatorSession" })
 }).annotateMerge(OpenApi.annotations({ summary: "Tell who is signed in" }))
 
@@ -156,5 +156,5 @@ export const consoleGroup = HttpApiGroup.make("console")
   .add(session, close, link, status, partitions, frame)
   .middleware(AdminAccess)
   .annotateMerge(
-    OpenApi.annotations({ title: "Console", description: "What the operator's console at `/console` needs." })
+    OpenApi.annotations({ title: "Console", description: "Endpoints of the operator's console at `/console`." })
   )

@@ -144,6 +144,6 @@ export const parkedGroup = HttpApiGroup.make("parked")
   .annotateMerge(
     OpenApi.annotations({
       title: "Parked records",
-      description: "What a reactor could not process, and what of the same organization stands behind it."
+      description: "Records that a reactor could not process, and those of the same organization behind them."
     })
   )

@@ -55,14 +55,14 @@ export const SendAccountShown = Schema.Struct({
       Schema.Struct({ emailsPerHour: Schema.Int, emailsPerDay: Schema.Int, domainsPerHour: Schema.Int })
     ),
     requestsPerMinute: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Int, Schema.Literal("unlimited")])))
-  }).annotate({ description: "What an operator has set; null for the plan's and the risk's own" }),
+  }).annotate({ description: "The limit that an operator has set; null for the plan's and the risk's own" }),
   inForce: Schema.Struct({
     emailsPerMonth: Schema.Union([Schema.Int, Schema.Literal("unlimited")]),
     probation: Schema.NullOr(
       Schema.Struct({ emailsPerHour: Schema.Int, emailsPerDay: Schema.Int, domainsPerHour: Schema.Int })
     ),
     requestsPerMinute: Schema.Union([Schema.Int, Schema.Literal("unlimited")])
-  }).annotate({ description: "What holds now; the caps on probation alone" })
+  }).annotate({ description: "The limits in force; the caps on probation alone" })
 }).annotate({ identifier: "SendAccount" })
 export type SendAccountShown = typeof SendAccountShown.Type
 

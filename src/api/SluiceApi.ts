@@ -29,6 +29,8 @@ import { SystemApi } from "./systemApi.ts"
 const introduction = `Look up carriers, area codes and exchanges of the United States and Canada, look up and search telephone
 numbers, send email, have texts spoken, read every event that happened, and have events delivered to a server of yours, signed and retried.
 
+The [guides](/guides/) have quick starts for curl, Node, Python, PHP and Go, and a page for each task.
+
 ## First call
 
 Who serves area code 212? \`KEY\` is the API key that the first start of the platform prints, or one of \`sluice keys create\`:
@@ -37,16 +39,16 @@ Who serves area code 212? \`KEY\` is the API key that the first start of the pla
 curl -H "Authorization: Bearer $KEY" 'http://127.0.0.1:8080/v1/npa/212?limit=3'
 \`\`\`
 
-| What you want | What to ask |
+| Purpose | Request |
 |---|---|
 | Who serves an exchange | \`GET /v1/npa/212/nxx/555\` |
 | Who a carrier is | \`GET /v1/carrier/9104\` |
-| What is known of a number | \`GET /v1/telco/lookup/+1-212-556-0123\`, which is recorded as an event |
+| Facts about a number | \`GET /v1/telco/lookup/+1-212-556-0123\`, which is recorded as an event |
 | To send an email | \`POST /v1/send/emails\` with \`{"from": "Ann <ann@demo.test>", "to": "bob@example.com", "subject": "Hello", "text": "Hi Bob"}\` |
 | Whether it may, and how many | \`GET /v1/send/tenants\` |
-| What you have used | \`GET /v1/billing/usage\` |
+| Your usage | \`GET /v1/billing/usage\` |
 | A text as audio | \`POST /v1/talk/speech\` with \`{"text": "Hello, world.", "voice": "en-us"}\` |
-| What happened | \`GET /v1/events\`, or \`GET /v1/events/stream\` to follow it |
+| Events of the past | \`GET /v1/events\`, or \`GET /v1/events/stream\` to follow it |
 | To be told | \`POST /v1/webhooks\` with \`{"url": "https://example.com/hook", "enabled_events": ["telco.*"]}\` |
 | How the platform is | \`GET /v1/health\`, without a key |
 

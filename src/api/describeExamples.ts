@@ -68,6 +68,13 @@ const putError = (content: Content, status: string, { schemas }: Document["compo
   content.examples = Object.fromEntries(named.map(({ body, code }) => [code.replaceAll(/\W+/g, "_"), { value: body }]))
 }
 
+/** First bytes of audio files; a description in JSON cannot have the rest. */
+const firstBytes: Readonly<Record<string, string>> = { "audio/wav": "RIFF", "audio/mpeg": "ID3", "audio/ogg": "OggS" }
+
+const audioExamples = (type: string) => ({
+  beginning: { summary: "The file's bytes, of which these are the first", value: firstBytes[type] }
+})
+
 /** Completes a description whose schemas have their names. */
 export const describeExamples = (given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
   const document = structuredClone(given) as unknown as Document
@@ -78,9 +85,11 @@ export const describeExamples = (given: Readonly<Record<string, unknown>>): Read
     for (const content of Object.values(requestBody?.content ?? {})) content.example = example.body
     if (!Object.keys(responses).some((status) => status.startsWith("4"))) responses["414"] = structuredClone(tooLong)
     for (const [status, { content = {} }] of Object.entries(responses)) {
-      for (const one of Object.values(content)) {
-        // Audio has no example.
-        if (one.schema.format === "binary") continue
+      for (const [type, one] of Object.entries(content)) {
+        if (one.schema.format === "binary") {
+          one.examples = audioExamples(type)
+          continue
+        }
         const failure = example.failures?.[status]
         if (failure !== undefined) one.example = failure
         else if (isFailure(status)) putError(one, status, document.components)

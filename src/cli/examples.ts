@@ -8,7 +8,7 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   sluice: [
     ["sluice serve", "start the platform; stop it with Ctrl-C"],
     ["sluice orgs create Acme", "make an organization"],
-    ["sluice help keys create", "what a command takes"]
+    ["sluice help keys create", "the flags of a command"]
   ],
   "sluice serve": [
     ["sluice serve --port 8081", "on another port, with servers of its own"],
@@ -17,7 +17,7 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   ],
   "sluice ingest": [
     ["sluice ingest ./nanpa.zip ./carriers.txt", "newer files, once they are complete"],
-    ["sluice ingest ./nanpa.zip --dry-run", "what a file would change"]
+    ["sluice ingest ./nanpa.zip --dry-run", "the changes of a file, without making them"]
   ],
   "sluice lookup": [
     ["sluice lookup < numbers.csv > results.csv", "the first column of each line; no organization counts it"]
@@ -78,7 +78,7 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice parked list": [["sluice parked list", "where a reactor has failed"]],
   "sluice parked show": [["sluice parked show org_1a2b", "the errors, one by one"]],
   "sluice parked retry": [["sluice parked retry org_1a2b", "in order, until one fails"]],
-  "sluice parked dismiss": [["sluice parked dismiss --help", "what is given up"]],
+  "sluice parked dismiss": [["sluice parked dismiss --help", "the meaning of giving a record up"]],
   "sluice recover": [["sluice recover --partition 0", "why it refuses to start"]],
   "sluice simulate": [["sluice simulate --file rules.ts", "rules of your own, under faults"]]
 }

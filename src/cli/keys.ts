@@ -36,7 +36,7 @@ const create = Command.make(
   "create",
   {
     org: Flag.String("org").pipe(Flag.withDescription("Id of the organization")),
-    name: Flag.String("name").pipe(Flag.withDescription("What the key is for"), Flag.optional),
+    name: Flag.String("name").pipe(Flag.withDescription("Name of the key"), Flag.optional),
     services: Flag.String("services").pipe(
       Flag.withSchema(listOf(services)),
       Flag.withDescription(`Some of ${services.join(", ")}, or all`)

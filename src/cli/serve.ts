@@ -11,7 +11,7 @@ import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../a
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerOperatorActs, layerProbes, layerPublic } from "../app/server.ts"
 import { version } from "../common/version.ts"
-import { layerObservability, logsAsJson } from "../config/observability.ts"
+import { layerObservability, logsAsJson, watchStart } from "../config/observability.ts"
 import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
 import { Directory } from "../directory/Directory.ts"
 import { healthReport } from "../directory/health.ts"
@@ -378,29 +378,19 @@ export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ clus
   Effect.flatMap(
     resolvedQuietly(cluster ? { ...flags, placement: Option.some("cluster") } : flags),
     ({ config, unknown }) => {
-      let starting = true
-      const listeners: Array<() => void> = []
-      const ready = () => {
-        starting = false
-        for (const listener of listeners.splice(0)) listener()
-      }
+      const { isStarting, onReady, ready, watched } = watchStart()
       const served = Effect.gen(function* () {
         if (isWorker()) return yield* run(config, ready, yield* takeSeat)
         yield* requireKnownVariables(config, unknown)
         return yield* config.workers > 1 ? runWorkers(config, ready) : run(config, ready, undefined)
       }).pipe(
         // Printed before the scope closes, because closing takes time.
-        Effect.onInterrupt(() => (isWorker() ? Effect.void : progress("Stopping …")))
+        Effect.onInterrupt(() => (isWorker() ? Effect.void : progress("Stopping …"))),
+        watched
       )
       return explained(Effect.scoped(served), config.dataDir).pipe(
         Effect.provideService(ProgressIsLogged, logsAsJson(config) && config.development === "off"),
-        Effect.provide(
-          layerObservability(
-            config,
-            () => starting,
-            (listener) => listeners.push(listener)
-          )
-        )
+        Effect.provide(layerObservability(config, isStarting, onReady))
       )
     }
   )

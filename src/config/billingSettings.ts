@@ -37,7 +37,7 @@ const credential = setting("a credential of printable characters without blanks"
 export const billingSettings = {
   billingPrices: prices({
     env: "SLUICE_BILLING_PRICES",
-    description: `What can be subscribed to, as JSON or as a file of JSON; default: ${builtInCatalogue.prices.size} prices of the platform and send plans`
+    description: `Prices that can be subscribed to, as JSON or as a file of JSON; default: ${builtInCatalogue.prices.size} prices of the platform and send plans`
   }),
   billingPayments: oneOf(["automatic", "operator"])({
     env: "SLUICE_BILLING_PAYMENTS",

@@ -11,8 +11,7 @@ export const clusterSettings = {
   role: oneOf(["all", "api", "engine"])({
     env: "SLUICE_ROLE",
     fallback: "all",
-    description:
-      "What a node of a cluster does: everything, requests without partitions, or partitions without requests"
+    description: "Work of a node of a cluster: everything, requests without partitions, or partitions without requests"
   }),
   workers: integer(
     1,

@@ -40,6 +40,32 @@ const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>
 /** Most lines that wait for the end of a start; more are logged as they come. */
 const maximumHeld = 200
 
+/** A start that is going on, which holds lines back. */
+export interface StartWatch {
+  readonly isStarting: () => boolean
+  readonly onReady: (listener: () => void) => void
+  /** Ends it; held lines are written. */
+  readonly ready: () => void
+  /** Ends it also where the effect fails or is interrupted: the lines before a failure tell most about it. */
+  readonly watched: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}
+
+/** Makes the watch of one start. */
+export const watchStart = (): StartWatch => {
+  let starting = true
+  const listeners: Array<() => void> = []
+  const ready = () => {
+    starting = false
+    for (const listener of listeners.splice(0)) listener()
+  }
+  return {
+    isStarting: () => starting,
+    onReady: (listener) => listeners.push(listener),
+    ready,
+    watched: Effect.onError(() => Effect.sync(ready))
+  }
+}
+
 /** Keeps lines below a warning until a start has ended: programs read its output line by line. */
 export const heldWhile = (
   isHeld: () => boolean,

@@ -53,7 +53,7 @@ export const settings = {
   natsWeakSync: oneOf(["refuse", "accept"])({
     env: "SLUICE_NATS_WEAK_SYNC",
     fallback: "refuse",
-    description: "What to do with a NATS server that acknowledges before it has synced to disk"
+    description: "Whether a NATS server that acknowledges before it has synced to disk is refused"
   }),
   partitions: integer(
     1,

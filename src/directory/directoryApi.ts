@@ -159,7 +159,8 @@ const listChanges = HttpApiEndpoint.get("listChanges", "/v1/directory/changes", 
   .annotateMerge(
     OpenApi.annotations({
       summary: "List changes",
-      description: "What ingestions added, changed and removed in the last 400 days, oldest ingestion first, by key."
+      description:
+        "Records that ingestions added, changed and removed in the last 400 days, oldest ingestion first, by key."
     })
   )
 

@@ -30,7 +30,7 @@ export const IngestionProgress = Schema.TaggedStruct("Progress", {
   fraction: Schema.NullOr(Schema.Number).annotate({
     description: "Share of the source that was read, 0 to 1; null where its size is not known"
   }),
-  detail: Schema.optionalKey(Schema.String).annotate({ description: "What is waited for, and why" })
+  detail: Schema.optionalKey(Schema.String).annotate({ description: "The step that it waits for, and why" })
 }).annotate({ identifier: "IngestionProgress" })
 export type IngestionProgress = typeof IngestionProgress.Type
 
@@ -126,7 +126,7 @@ export type IngestionError = typeof IngestionError.Type
 /** A file that was not taken, and why. The files after it are tried all the same. See {@link Ingestions}. */
 export const IngestionFailure = Schema.TaggedStruct("Failed", {
   source: Schema.String,
-  code: Schema.String.annotate({ description: "What kind of fault it was", examples: ["TooManyMalformed"] }),
+  code: Schema.String.annotate({ description: "Kind of the fault", examples: ["TooManyMalformed"] }),
   message: Schema.String
 }).annotate({ identifier: "IngestionFailure" })
 export type IngestionFailure = typeof IngestionFailure.Type

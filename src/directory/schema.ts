@@ -136,7 +136,7 @@ export const AreaCodeDetails = Schema.Struct({
     jeopardy: Schema.NullOr(Schema.Boolean).annotate({
       description: "Whether exchange codes are feared to run out before relief comes"
     })
-  }).annotate({ description: "What is done before its exchange codes run out" })
+  }).annotate({ description: "Measure before its exchange codes run out" })
 }).annotate({ identifier: "AreaCodeDetails" })
 export type AreaCodeDetails = typeof AreaCodeDetails.Type
 

@@ -74,7 +74,7 @@ const troubleFields = {
   code: Schema.NullOr(Schema.String).annotate({
     description: "Status code of the server that refused, such as 4.3.2; null without one"
   }),
-  reason: Schema.NullOr(Schema.String).annotate({ description: "What went wrong, in words; null without any" })
+  reason: Schema.NullOr(Schema.String).annotate({ description: "The failure in words; null without any" })
 }
 
 const time = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })

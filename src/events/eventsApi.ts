@@ -133,7 +133,7 @@ const origin = HttpApiEndpoint.get("origin", "/v1/events/:id/origin", {
         records: Schema.Array(
           Schema.Struct({
             index: Schema.Int,
-            kind: Schema.String.annotate({ description: "What decided it" }),
+            kind: Schema.String.annotate({ description: "Kind of the actor that decided it" }),
             key: Schema.String,
             isEvent: Schema.Boolean,
             record: Schema.Unknown

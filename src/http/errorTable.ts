@@ -13,7 +13,7 @@ export const errorTable = {
   not_found: { status: 404, description: "Nothing has the given id; the message names it" },
   method_not_allowed: { status: 405, description: "The path has other methods; `Allow` names them" },
   request_timeout: { status: 408, description: "The request took too long to arrive" },
-  conflict: { status: 409, description: "What was asked does not fit the present state; the message says why" },
+  conflict: { status: 409, description: "The request does not fit the present state; the message says why" },
   idempotency_conflict: { status: 409, description: "The Idempotency-Key was used for another request" },
   payload_too_large: { status: 413, description: "The request body is too large" },
   uri_too_long: { status: 414, description: "The path or the query is too long" },
@@ -27,7 +27,7 @@ export const errorTable = {
   },
   request_header_fields_too_large: { status: 431, description: "The request's headers are too large" },
   internal_error: { status: 500, description: "A fault of the platform; quote the request id when reporting it" },
-  unavailable: { status: 503, description: "What the answer needs cannot be reached now; safe to repeat" }
+  unavailable: { status: 503, description: "A server that the answer needs cannot be reached now; safe to repeat" }
 } as const satisfies Record<string, { readonly status: number; readonly description: string }>
 
 export type ErrorCode = keyof typeof errorTable

@@ -121,5 +121,5 @@ export class SentenceInternalError extends sentenceError<SentenceInternalError>(
 export class SentenceUnavailable extends sentenceError<SentenceUnavailable>()(
   "SentenceUnavailable",
   "unavailable",
-  "What the answer needs cannot be reached now, or all places are taken; safe to repeat"
+  "A server that the answer needs cannot be reached now, or all places are taken; safe to repeat"
 ) {}

@@ -43,7 +43,7 @@ const open = HttpApiEndpoint.post("open", "/v1/console/sessions", {
   },
   payload: Schema.Struct({
     key: Schema.optionalKey(Schema.String).annotate({ description: "An API key; this or `link`" }),
-    link: Schema.optionalKey(Schema.String).annotate({ description: "What a link has behind `#link=`" })
+    link: Schema.optionalKey(Schema.String).annotate({ description: "The part of a link behind `#link=`" })
   }).annotate({ identifier: "OpenConsoleSession" }),
   success: HttpApiSchema.WithHeaders(
     Schema.Struct({ organizationId: Schema.String, expiresAt: Schema.Int })

@@ -20,7 +20,7 @@ const Text = Schema.String.annotate({ message: expectedText })
       { message: expectedText }
     )
   )
-  .annotate({ description: `What is spoken: 1 to ${maximumTextCharacters} characters`, examples: ["Hello, world."] })
+  .annotate({ description: `Text to speak: 1 to ${maximumTextCharacters} characters`, examples: ["Hello, world."] })
 
 const Speed = Schema.Number.annotate({ message: expectedSpeed })
   .check(
@@ -41,7 +41,7 @@ export const SpeechRequest = Schema.Struct({
 export const VoiceList = Schema.Struct({
   voices: Schema.Array(
     Schema.Struct({
-      id: Schema.String.annotate({ description: "What a request names", examples: ["en-us"] }),
+      id: Schema.String.annotate({ description: "Id, as requests name it", examples: ["en-us"] }),
       name: Schema.String.annotate({ examples: ["English (America)"] }),
       language: Schema.String.annotate({
         description: "A BCP 47 tag; `mul` for a voice of several languages",

@@ -57,7 +57,7 @@ const pooled = Schema.NullOr(Schema.Boolean).annotate({
   examples: [true]
 })
 const CarrierBasis = Schema.Literals(carrierBases).annotate({
-  description: "What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers",
+  description: "Basis of `carrier`: `code` the central office code, `block` the block of a thousand numbers",
   examples: ["code"]
 })
 
@@ -167,7 +167,7 @@ const search = HttpApiEndpoint.get("search", "/v1/telco/search", {
   query: {
     source: Schema.optional(
       Schema.Literals(["npanxx", "inventory"]).annotate({ message: "Expected npanxx or inventory" })
-    ).annotate({ description: "What is searched: the directory's codes (the default), or the organization's numbers" }),
+    ).annotate({ description: "Where to search: the directory's codes (the default), or the organization's numbers" }),
     state: Schema.optional(capitals(/^[A-Za-z]{2}$/, "Expected two letters", "State or province code", "NY")),
     npa: Schema.optional(
       Schema.String.check(Schema.isPattern(/^[0-9]{3}$/, { message: "Expected exactly 3 digits" })).annotate({

@@ -2,7 +2,7 @@
 import { Effect, Logger } from "effect"
 import { describe, expect, it } from "vitest"
 import { LogSampler, samplingLimits } from "../../src/config/LogSampler.ts"
-import { heldWhile, sampled } from "../../src/config/observability.ts"
+import { heldWhile, sampled, watchStart } from "../../src/config/observability.ts"
 
 const run = async (lines: Effect.Effect<void>, hasAccessLog = false) => {
   const sampling = new LogSampler()
@@ -75,5 +75,19 @@ describe("logs", () => {
     })
     await Effect.runPromise(Effect.provide(lines, Logger.layer([logger])))
     expect(told).toEqual(["three", "one", "two", "four"])
+  })
+
+  it("of a start that fails are told too, before the failure is", async () => {
+    const told: Array<string> = []
+    const { isStarting, onReady, watched } = watchStart()
+    const logger = heldWhile(
+      isStarting,
+      onReady,
+      Logger.make<unknown, void>(({ message }) => void told.push(String(message)))
+    )
+    const start = watched(Effect.andThen(Effect.logInfo("migrated"), Effect.fail("the port is taken")))
+    const explained = Effect.catch(start, (failure) => Effect.logError(failure))
+    await Effect.runPromise(Effect.provide(explained, Logger.layer([logger])))
+    expect(told).toEqual(["migrated", "the port is taken"])
   })
 })

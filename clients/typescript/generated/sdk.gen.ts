@@ -129,7 +129,7 @@ export const directoryGetAreaCodeByQuery = <ThrowOnError extends boolean = false
 /**
  * List changes
  *
- * What ingestions added, changed and removed in the last 400 days, oldest ingestion first, by key.
+ * Records that ingestions added, changed and removed in the last 400 days, oldest ingestion first, by key.
  */
 export const directoryListChanges = <ThrowOnError extends boolean = false>(options?: Options<DirectoryListChangesData, ThrowOnError>) => (options?.client ?? client).get<DirectoryListChangesResponses, DirectoryListChangesErrors, ThrowOnError>({
     security: [
@@ -374,7 +374,7 @@ export const webhooksGet = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Change an endpoint
  *
- * What is left out stays. A pause stays too.
+ * Fields that are left out stay, and so does a pause.
  */
 export const webhooksUpdate = <ThrowOnError extends boolean = false>(options: Options<WebhooksUpdateData, ThrowOnError>) => (options.client ?? client).patch<WebhooksUpdateResponses, WebhooksUpdateErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

@@ -107,7 +107,7 @@ export type OpenConsoleSession = {
      */
     key?: string;
     /**
-     * What a link has behind `#link=`
+     * The part of a link behind `#link=`
      */
     link?: string;
 };
@@ -216,7 +216,7 @@ export type UsageReported = {
         usageType: 'apiCalls' | 'emails' | 'storage';
         quantity: number;
         /**
-         * What sites have reported of it in this calendar month, with this report
+         * Reports of all sites in this calendar month, with this one
          */
         total: number;
     };
@@ -658,7 +658,7 @@ export type SendSender = {
     held: number;
     scheduled: number;
     /**
-     * What leads to the next tier; null where there is none
+     * Conditions of the next tier; null where there is none
      */
     nextTier: SendNextTier | null;
 };
@@ -749,7 +749,7 @@ export type SendDomain = {
     held: number;
     scheduled: number;
     /**
-     * What leads to the next tier; null where there is none
+     * Conditions of the next tier; null where there is none
      */
     nextTier: SendNextTier | null;
 };
@@ -885,7 +885,7 @@ export type Email = {
         value: string;
     }> | null;
     /**
-     * What happened to it, in order
+     * Its steps, in order
      */
     history: Array<{
         state: 'queued' | 'held' | 'scheduled' | 'suppressed' | 'canceled' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | 'complained';
@@ -906,7 +906,7 @@ export type Email = {
          */
         kind?: string | null;
         /**
-         * What the other side answered, or what went wrong
+         * Answer of the other side, or the failure
          */
         reason?: string | null;
     }>;
@@ -1361,7 +1361,7 @@ export type WebhookDeliveryRequest = {
      */
     body: string;
     /**
-     * What the signature is made of: `<timestamp>.<body>`
+     * The text that is signed: `<timestamp>.<body>`
      */
     signedText: string;
 };
@@ -1738,7 +1738,7 @@ export type FormatList = {
 export type VoiceList = {
     voices: Array<{
         /**
-         * What a request names
+         * Id, as requests name it
          */
         id: string;
         name: string;
@@ -1817,7 +1817,7 @@ export type TelcoCode = {
      */
     pooled: boolean | null;
     /**
-     * What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers
+     * Basis of `carrier`: `code` the central office code, `block` the block of a thousand numbers
      */
     carrierBasis: 'code' | 'block';
 };
@@ -1916,7 +1916,7 @@ export type TelcoLookup = {
      */
     pooled: boolean | null;
     /**
-     * What `carrier` was found by: `code` the central office code, `block` the block of a thousand numbers
+     * Basis of `carrier`: `code` the central office code, `block` the block of a thousand numbers
      */
     carrierBasis: 'code' | 'block';
     /**
@@ -1963,7 +1963,7 @@ export type EventOrigin = {
         records: Array<{
             index: number;
             /**
-             * What decided it
+             * Kind of the actor that decided it
              */
             kind: string;
             key: string;
@@ -2218,7 +2218,7 @@ export type AreaCodeDetails = {
         notes: string | null;
     };
     /**
-     * What is done before its exchange codes run out
+     * Measure before its exchange codes run out
      */
     relief: {
         /**
@@ -2413,7 +2413,7 @@ export type SendEmailDelayedEvent = {
          */
         code: string | null;
         /**
-         * What went wrong, in words; null without any
+         * The failure in words; null without any
          */
         reason: string | null;
         [key: string]: unknown;
@@ -2459,7 +2459,7 @@ export type SendEmailFailedEvent = {
          */
         kind: string;
         /**
-         * What went wrong, in words; null without any
+         * The failure in words; null without any
          */
         reason: string | null;
         [key: string]: unknown;
@@ -3350,7 +3350,7 @@ export type DirectoryListCarriersErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3404,7 +3404,7 @@ export type DirectoryGetCarrierErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3458,7 +3458,7 @@ export type DirectoryGetCarrierByQueryErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3527,7 +3527,7 @@ export type DirectoryGetAreaCodeErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3596,7 +3596,7 @@ export type DirectoryGetExchangeErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3664,7 +3664,7 @@ export type DirectoryGetAreaCodeByQueryErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3719,7 +3719,7 @@ export type DirectoryListChangesErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3794,7 +3794,7 @@ export type DirectoryStatsErrors = {
      */
     414: unknown;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3823,7 +3823,7 @@ export type DirectoryStatsUnversionedErrors = {
      */
     414: unknown;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -3886,7 +3886,7 @@ export type EventsListErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -3946,7 +3946,7 @@ export type EventsStreamErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -4000,7 +4000,7 @@ export type EventsTypesErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -4045,7 +4045,7 @@ export type EventsRatesErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -4099,7 +4099,7 @@ export type EventsGetErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -4153,7 +4153,7 @@ export type EventsOriginErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -4204,7 +4204,7 @@ export type TelcoLookupErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4249,7 +4249,7 @@ export type TelcoLookupsErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4270,7 +4270,7 @@ export type TelcoSearchData = {
     path?: never;
     query?: {
         /**
-         * What is searched: the directory's codes (the default), or the organization's numbers
+         * Where to search: the directory's codes (the default), or the organization's numbers
          */
         source?: 'npanxx' | 'inventory';
         /**
@@ -4317,7 +4317,7 @@ export type TelcoSearchErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4362,7 +4362,7 @@ export type TalkSpeechErrors = {
      */
     500: TalkInternalError;
     /**
-     * What the answer needs cannot be reached now, or all places are taken; safe to repeat
+     * A server that the answer needs cannot be reached now, or all places are taken; safe to repeat
      */
     503: TalkUnavailableError;
 };
@@ -4407,7 +4407,7 @@ export type TalkVoicesErrors = {
      */
     500: TalkInternalError;
     /**
-     * What the answer needs cannot be reached now, or all places are taken; safe to repeat
+     * A server that the answer needs cannot be reached now, or all places are taken; safe to repeat
      */
     503: TalkUnavailableError;
 };
@@ -4452,7 +4452,7 @@ export type TalkFormatsErrors = {
      */
     500: TalkInternalError;
     /**
-     * What the answer needs cannot be reached now, or all places are taken; safe to repeat
+     * A server that the answer needs cannot be reached now, or all places are taken; safe to repeat
      */
     503: TalkUnavailableError;
 };
@@ -4497,7 +4497,7 @@ export type WebhooksListErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4539,7 +4539,7 @@ export type WebhooksCreateErrors = {
      */
     403: ForbiddenError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: ConflictError | IdempotencyKeyReusedError;
     /**
@@ -4551,7 +4551,7 @@ export type WebhooksCreateErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4585,7 +4585,7 @@ export type WebhooksListKeysErrors = {
      */
     400: PlatformInvalidRequestError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -4681,7 +4681,7 @@ export type WebhooksDeleteErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4735,7 +4735,7 @@ export type WebhooksGetErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4786,7 +4786,7 @@ export type WebhooksUpdateErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4832,7 +4832,7 @@ export type WebhooksTestErrors = {
      */
     404: NotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: ConflictError | IdempotencyKeyReusedError;
     /**
@@ -4844,7 +4844,7 @@ export type WebhooksTestErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4895,7 +4895,7 @@ export type WebhooksUnpauseErrors = {
      */
     404: NotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: ConflictError | IdempotencyKeyReusedError;
     /**
@@ -4907,7 +4907,7 @@ export type WebhooksUnpauseErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -4962,7 +4962,7 @@ export type WebhooksRotateSecretErrors = {
      */
     404: NotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: ConflictError | IdempotencyKeyReusedError;
     /**
@@ -4974,7 +4974,7 @@ export type WebhooksRotateSecretErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5032,7 +5032,7 @@ export type WebhooksListDeliveriesErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5090,7 +5090,7 @@ export type WebhooksGetDeliveryErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5142,7 +5142,7 @@ export type WebhooksGetDeliveryRequestErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5189,7 +5189,7 @@ export type WebhooksRetryDeliveryErrors = {
      */
     404: NotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: ConflictError | IdempotencyKeyReusedError;
     /**
@@ -5201,7 +5201,7 @@ export type WebhooksRetryDeliveryErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5255,7 +5255,7 @@ export type WebhooksListSkippedErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5307,7 +5307,7 @@ export type WebhooksReplayErrors = {
      */
     404: NotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: ConflictError | IdempotencyKeyReusedError;
     /**
@@ -5319,7 +5319,7 @@ export type WebhooksReplayErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5371,7 +5371,7 @@ export type WebhooksGetReplayErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
@@ -5428,7 +5428,7 @@ export type EventDeliveriesListErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -5487,7 +5487,7 @@ export type EmailsSendErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5541,7 +5541,7 @@ export type EmailsListErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5594,7 +5594,7 @@ export type EmailsCreateErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5647,7 +5647,7 @@ export type EmailsBatchErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5698,7 +5698,7 @@ export type EmailsGetErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5741,7 +5741,7 @@ export type EmailsRescheduleErrors = {
      */
     404: SendNotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why
+     * The request does not fit the present state; the message says why
      */
     409: SendConflictError;
     /**
@@ -5753,7 +5753,7 @@ export type EmailsRescheduleErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5796,7 +5796,7 @@ export type EmailsCancelErrors = {
      */
     404: SendNotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why
+     * The request does not fit the present state; the message says why
      */
     409: SendConflictError;
     /**
@@ -5808,7 +5808,7 @@ export type EmailsCancelErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5864,7 +5864,7 @@ export type SendDomainsListErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5912,7 +5912,7 @@ export type SendDomainsCreateErrors = {
      */
     403: SendForbiddenError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: SendConflictError | SendIdempotencyConflictError;
     /**
@@ -5924,7 +5924,7 @@ export type SendDomainsCreateErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -5967,7 +5967,7 @@ export type SendDomainsDeleteErrors = {
      */
     404: SendNotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why
+     * The request does not fit the present state; the message says why
      */
     409: SendConflictError;
     /**
@@ -5979,7 +5979,7 @@ export type SendDomainsDeleteErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6034,7 +6034,7 @@ export type SendDomainsGetErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6085,7 +6085,7 @@ export type SendDomainsRecordsErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6128,7 +6128,7 @@ export type SendDomainsVerifyErrors = {
      */
     404: SendNotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why
+     * The request does not fit the present state; the message says why
      */
     409: SendConflictError;
     /**
@@ -6140,7 +6140,7 @@ export type SendDomainsVerifyErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6190,7 +6190,7 @@ export type SendDomainsRotateKeyErrors = {
      */
     404: SendNotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why
+     * The request does not fit the present state; the message says why
      */
     409: SendConflictError;
     /**
@@ -6202,7 +6202,7 @@ export type SendDomainsRotateKeyErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6258,7 +6258,7 @@ export type SendSendersListErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6306,7 +6306,7 @@ export type SendSendersCreateErrors = {
      */
     403: SendForbiddenError;
     /**
-     * What was asked does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
      */
     409: SendConflictError | SendIdempotencyConflictError;
     /**
@@ -6318,7 +6318,7 @@ export type SendSendersCreateErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6361,7 +6361,7 @@ export type SendSendersDeleteErrors = {
      */
     404: SendNotFoundError;
     /**
-     * What was asked does not fit the present state; the message says why
+     * The request does not fit the present state; the message says why
      */
     409: SendConflictError;
     /**
@@ -6373,7 +6373,7 @@ export type SendSendersDeleteErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6428,7 +6428,7 @@ export type SendSendersGetErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6485,7 +6485,7 @@ export type SendSuppressionsListErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6545,7 +6545,7 @@ export type SendSuppressionsAddErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6596,7 +6596,7 @@ export type SendSuppressionsDeleteErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6651,7 +6651,7 @@ export type SendSuppressionsGetErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6703,7 +6703,7 @@ export type SendSuppressionsAddBatchErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6750,7 +6750,7 @@ export type SendSuppressionsRemoveBatchErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6797,7 +6797,7 @@ export type SendTenantsGetErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6842,7 +6842,7 @@ export type SendTenantsFactsErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6887,7 +6887,7 @@ export type SendTenantsResetErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6928,7 +6928,7 @@ export type SendFeedbackReportErrors = {
      */
     500: SendInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: SendUnavailableError;
 };
@@ -6973,7 +6973,7 @@ export type BillingSubscriptionErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7024,7 +7024,7 @@ export type BillingInvoicesErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7064,7 +7064,7 @@ export type BillingCheckoutErrors = {
      */
     403: PlatformForbiddenError;
     /**
-     * The Idempotency-Key was used for another request | What was asked does not fit the present state; the message says why
+     * The Idempotency-Key was used for another request | The request does not fit the present state; the message says why
      */
     409: PlatformConflictError | PlatformStateConflictError;
     /**
@@ -7076,7 +7076,7 @@ export type BillingCheckoutErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7125,7 +7125,7 @@ export type BillingCancelErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7172,7 +7172,7 @@ export type UsageEntitlementErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7222,7 +7222,7 @@ export type UsageUsageErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7270,7 +7270,7 @@ export type UsageReportsReportErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7321,7 +7321,7 @@ export type OwnKeysListErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7361,7 +7361,7 @@ export type OwnKeysCreateErrors = {
      */
     403: PlatformForbiddenError;
     /**
-     * The Idempotency-Key was used for another request | What was asked does not fit the present state; the message says why
+     * The Idempotency-Key was used for another request | The request does not fit the present state; the message says why
      */
     409: PlatformConflictError | PlatformStateConflictError;
     /**
@@ -7373,7 +7373,7 @@ export type OwnKeysCreateErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7419,7 +7419,7 @@ export type OwnKeysRotateErrors = {
      */
     404: PlatformNotFoundError;
     /**
-     * The Idempotency-Key was used for another request | What was asked does not fit the present state; the message says why
+     * The Idempotency-Key was used for another request | The request does not fit the present state; the message says why
      */
     409: PlatformConflictError | PlatformStateConflictError;
     /**
@@ -7431,7 +7431,7 @@ export type OwnKeysRotateErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7482,7 +7482,7 @@ export type OwnKeysRevokeErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7526,7 +7526,7 @@ export type ConsoleOpenErrors = {
      */
     403: PlatformForbiddenError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7578,7 +7578,7 @@ export type ConsoleCloseErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };
@@ -7623,7 +7623,7 @@ export type ConsoleGetErrors = {
      */
     500: PlatformInternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;
 };

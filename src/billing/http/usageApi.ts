@@ -64,7 +64,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
   .add(entitlement, usage)
   .middleware(BillingAccess)
   .annotateEndpoints(RequiredScopes, ["platform:billing:read"])
-  .annotateMerge(OpenApi.annotations({ title: "Usage", description: "What was used, and what the plans allow." })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Usage", description: "Usage, and the limits of the plans." })) {}
 
 const expectedQuantity = `Expected a whole number from 1 to ${maximumQuantity}`
 
@@ -84,7 +84,7 @@ const report = HttpApiEndpoint.post("report", "/api/billing/usage", {
         product: Schema.Literals(services),
         usageType: Schema.Literals(usageTypes),
         quantity: Schema.Int,
-        total: figure("What sites have reported of it in this calendar month, with this report")
+        total: figure("Reports of all sites in this calendar month, with this one")
       })
     })
       .annotate({ identifier: "UsageReported" })

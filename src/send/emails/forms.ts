@@ -109,10 +109,10 @@ export const ShownEmail = Schema.Struct({
         description: "Kind of bounce, complaint or failure"
       }),
       reason: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({
-        description: "What the other side answered, or what went wrong"
+        description: "Answer of the other side, or the failure"
       })
     })
-  ).annotate({ description: "What happened to it, in order" }),
+  ).annotate({ description: "Its steps, in order" }),
   handoff: Schema.NullOr(
     Schema.Struct({
       attempts: Schema.Int.annotate({ description: "Attempts that were begun" }),

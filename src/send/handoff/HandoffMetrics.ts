@@ -36,7 +36,7 @@ export class HandoffMetrics {
     for (const { kind = "permanent", what } of reports) {
       if (what !== "bounced") continue
       Metric.counter("sluice_send_reports_total", {
-        description: "What was reported of recipients, by the relay itself or by other mail systems; repeats included",
+        description: "Reports about recipients, by the relay itself or by other mail systems; repeats included",
         incremental: true,
         attributes: { what, kind, by: "relay" }
       }).updateUnsafe(1, this.context)

@@ -74,7 +74,7 @@ export const standing = {
   releasedToday: Schema.Int.annotate({ description: "Emails let go on this UTC day" }),
   held: Schema.Int.annotate({ description: "Emails that wait for another day" }),
   scheduled: Schema.Int,
-  nextTier: Schema.NullOr(NextTier).annotate({ description: "What leads to the next tier; null where there is none" })
+  nextTier: Schema.NullOr(NextTier).annotate({ description: "Conditions of the next tier; null where there is none" })
 }
 
 export const SendDomain = Schema.Struct({

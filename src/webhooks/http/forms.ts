@@ -217,5 +217,5 @@ export const DeliveryRequestShown = Schema.Struct({
     description: "In order; the value of a header of your own is null"
   }),
   body: Schema.String.annotate({ description: "The event, byte for byte" }),
-  signedText: Schema.String.annotate({ description: "What the signature is made of: `<timestamp>.<body>`" })
+  signedText: Schema.String.annotate({ description: "The text that is signed: `<timestamp>.<body>`" })
 }).annotate({ identifier: "WebhookDeliveryRequest" })

@@ -155,7 +155,10 @@ const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
   .middleware(WebhooksAccess)
   .annotate(...manage)
   .annotateMerge(
-    OpenApi.annotations({ summary: "Change an endpoint", description: "What is left out stays. A pause stays too." })
+    OpenApi.annotations({
+      summary: "Change an endpoint",
+      description: "Fields that are left out stay, and so does a pause."
+    })
   )
 
 const remove = HttpApiEndpoint.delete("delete", "/v1/webhooks/:id", {

@@ -98,7 +98,7 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
     yield* asks.ask(row.organization, SendAccount, row.mode, { _tag: "Report", reports: [told] })
     const { kind = "", what } = told
     Metric.counter("sluice_send_reports_total", {
-      description: "What was reported of recipients, by the relay itself or by other mail systems; repeats included",
+      description: "Reports about recipients, by the relay itself or by other mail systems; repeats included",
       incremental: true,
       attributes: { what, kind, by: "feedback" }
     }).updateUnsafe(1, context)

@@ -74,7 +74,7 @@ const make = Effect.gen(function* () {
 
   const counted = ({ kind = "", what }: EmailReport): void =>
     Metric.counter("sluice_send_reports_total", {
-      description: "What was reported of recipients, by the relay itself or by other mail systems; repeats included",
+      description: "Reports about recipients, by the relay itself or by other mail systems; repeats included",
       incremental: true,
       attributes: { what, kind, by: "feedback" }
     }).updateUnsafe(1, context)
