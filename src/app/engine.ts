@@ -3,7 +3,7 @@
  * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
  * `DayPartitions` and `EventWakeups`; `ReplaySignal`, `DispatchFeed` and `HandoffFeed` come out too.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 import {
   BillingActor,
@@ -223,6 +223,10 @@ const advice = ". Nothing was changed."
 const finding = (partition: number, reason: string): string =>
   reason.replace(`partition ${partition}: `, "").replace(/\. Nothing was changed\..*$/s, "")
 
+const partitionsGauge = Metric.gauge("sluice_partitions", {
+  description: "Partitions of the deployment, wherever they are served"
+})
+
 /**
  * Shows the partitions in `/readyz`. What needs decisions can be served while one of them serves, or others have them
  * all.
@@ -231,6 +235,7 @@ export const layerEngineHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine.Engine
     const health = yield* Health
+    yield* Metric.update(partitionsGauge, engine.partitions)
     yield* health.register({
       name: "partitions",
       part: "service",

@@ -25,7 +25,10 @@ import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
 import { layerDiskHealth, watchRefusals } from "../platform/DiskSpace.ts"
 import { ensureDemo, findDemo } from "../platform/demo.ts"
 import type { Health } from "../platform/Health.ts"
+import { layerHealthMetrics } from "../platform/HealthMetrics.ts"
 import { services } from "../platform/model.ts"
+import { layerProcessMetrics } from "../platform/ProcessMetrics.ts"
+import { layerConnectionMetrics } from "../postgres/ConnectionMetrics.ts"
 import { checkServer } from "../postgres/databaseServer.ts"
 import { listenForBounces } from "../send/feedback/intake/BounceListener.ts"
 import { mailboxPages } from "../send/handoff/mailbox/mailboxPages.ts"
@@ -169,14 +172,19 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
         ? Layer.merge(cluster.layerNodeHealth, cluster.layerEveryPartition)
         : cluster.layerNodeHealth
   ) as Layer.Layer<never, never, Engine | Health>
+  // Behind the checks, so that the first look sees all of them.
+  const layerShown = Layer.mergeAll(layerHealthMetrics, layerProcessMetrics, layerConnectionMetrics)
   return yield* Layer.build(
-    Layer.mergeAll(
-      layerNatsHealth,
-      layerEngineHealth,
-      layerMailHealth,
-      layerDiskHealth(folder.path),
-      layerNodeHealth
-    ).pipe(
+    layerShown.pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(
+          layerNatsHealth,
+          layerEngineHealth,
+          layerMailHealth,
+          layerDiskHealth(folder.path),
+          layerNodeHealth
+        )
+      ),
       Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(VerificationMail.layer),
       Layer.provideMerge(

@@ -148,6 +148,7 @@ const layerLeftOut = (sampling: LogSampler): Layer.Layer<never> => {
   )
   return Layer.effectDiscard(
     Effect.gen(function* () {
+      yield* Metric.update(counter, 0)
       yield* Effect.addFinalizer(() => tell)
       yield* Effect.forkScoped(
         Effect.forever(Effect.andThen(Effect.sleep(Duration.millis(samplingLimits.windowMillis)), tell))

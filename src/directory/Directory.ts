@@ -126,6 +126,23 @@ const loadDuration = Metric.gauge("sluice_directory_load_duration_seconds", {
   description: "How long the last load of the index from the database took"
 })
 
+/** Shows when each kind of files was ingested last. */
+const showTimes = ({ lastUpdated }: DirectoryState) =>
+  Effect.forEach(
+    Object.entries(lastUpdated),
+    ([kind, at]) =>
+      at === null
+        ? Effect.void
+        : Metric.update(
+            Metric.gauge("sluice_directory_ingested_timestamp_seconds", {
+              description: "When files of a kind were ingested last, seconds since 1970",
+              attributes: { kind }
+            }),
+            Date.parse(at) / 1_000
+          ),
+    { discard: true }
+  )
+
 /** The service over the current snapshot. */
 const makeService = (
   current: () => DirectorySnapshot | undefined,
@@ -180,6 +197,7 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
       const records = index.counts.total
       const carriers = index.carriers.ocn.length
       yield* Metric.update(recordsGauge, records)
+      yield* showTimes(state)
       yield* Metric.update(loadDuration, durationMillis / 1000)
       yield* Effect.logInfo("Number directory loaded").pipe(
         Effect.annotateLogs({ generation: state.generation, records, carriers, durationMillis })
@@ -195,6 +213,7 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
         if (state.generation !== current.state.generation) return yield* load
         // The records are the same, so the cached answers stay; only the times may have changed.
         current = { ...current, state }
+        yield* showTimes(state)
       }).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
         // A silent database must not delay the next attempt.

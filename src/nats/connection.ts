@@ -8,7 +8,19 @@ import {
   type NodeConnectionOptions,
   type Status
 } from "@nats-io/transport-node"
-import { Clock, Context, Effect, Layer, PubSub, Redacted, Schedule, type Scope, Stream, SubscriptionRef } from "effect"
+import {
+  Clock,
+  Context,
+  Effect,
+  Layer,
+  Metric,
+  PubSub,
+  Redacted,
+  Schedule,
+  type Scope,
+  Stream,
+  SubscriptionRef
+} from "effect"
 import { type NatsAddress, parseNatsAddress } from "./address.ts"
 import { checkServer, type ServerFacts } from "./bootCheck.ts"
 import { NatsAuthenticationFailed, type NatsBootError, NatsUnreachable } from "./errors.ts"
@@ -65,6 +77,15 @@ const drainTimeoutMillis = 2_000
 
 const reconnectsKept = 16
 
+const connectedGauge = Metric.gauge("sluice_nats_connected", {
+  description: "1 while the connection to NATS is there"
+})
+
+const reconnectsCounter = Metric.counter("sluice_nats_reconnects_total", {
+  description: "Times the connection to NATS was lost and made again",
+  incremental: true
+})
+
 /** The client's defaults wait 2 s between attempts, give up after ten and take minutes to notice a silent server. */
 const clientOptions = (address: NatsAddress, name: string, dialMillis: number): NodeConnectionOptions => ({
   servers: [...address.servers],
@@ -120,6 +141,8 @@ export const connectNats = Effect.fnUntraced(function* (
     server: client.getServer(),
     sinceMillis
   })
+  yield* Metric.update(connectedGauge, 1)
+  yield* Metric.update(reconnectsCounter, 0)
   const reconnects = yield* PubSub.sliding<Reconnected>(reconnectsKept)
   yield* Effect.addFinalizer(() => PubSub.shutdown(reconnects))
   // Only added here: before, nothing was published, and a server that failed its check may not answer.
@@ -213,9 +236,12 @@ const watch = (
           case "close":
             if (SubscriptionRef.getUnsafe(status)._tag === "Disconnected") return
             yield* SubscriptionRef.set(status, { _tag: "Disconnected", sinceMillis: now })
+            yield* Metric.update(connectedGauge, 0)
             return yield* Effect.logWarning(`The connection to NATS at ${servers} was lost; reconnecting`)
           case "reconnect":
             yield* SubscriptionRef.set(status, { _tag: "Connected", server: report.server, sinceMillis: now })
+            yield* Metric.update(connectedGauge, 1)
+            yield* Metric.update(reconnectsCounter, 1)
             yield* PubSub.publish(reconnects, { server: report.server, atMillis: now })
             return yield* Effect.logInfo(`Connected to NATS at ${report.server} again`)
           case "error":

@@ -20,6 +20,10 @@ const fullCountsMillis = 5 * 60_000
 /** How long a check of the disk stays valid. */
 const lookMillis = 2_000
 
+const freeRatio = Metric.gauge("sluice_disk_free_ratio", {
+  description: "Free part of the disk of the data folder, 0 to 1"
+})
+
 const refusingLogs = Metric.gauge("sluice_nats_refusing_logs", {
   description: "Logs whose NATS store answers and refuses writes"
 })
@@ -171,7 +175,10 @@ export const layerDiskHealth = (folder: string) =>
     Effect.gen(function* () {
       const health = yield* Health
       const space = yield* DiskSpace
-      const free = yield* Effect.cachedWithTTL(shareFree(folder), lookMillis)
+      const measured = Effect.tap(shareFree(folder), (share) =>
+        share === undefined ? Effect.void : Metric.update(freeRatio, share)
+      )
+      const free = yield* Effect.cachedWithTTL(measured, lookMillis)
       yield* health.register({
         name: "disk",
         part: "note",

@@ -67,6 +67,7 @@ export const makeRateLane = <Command>({
     take: Effect.gen(function* () {
       const engine = yield* Engine
       const context = yield* Effect.context<never>()
+      counter.updateUnsafe(0, context)
       return makeTake(engine, lane, () => counter.updateUnsafe(1, context))
     })
   }

@@ -93,6 +93,7 @@ export const layerCallCounts: Layer.Layer<never, never, Engine> = Layer.effect(
   Effect.gen(function* () {
     const engine = yield* Engine
     const context = yield* Effect.context<never>()
+    dropped.updateUnsafe(0, context)
     const counter = new CallCounter((calls) => dropped.updateUnsafe(calls, context))
     const tell = (organization: string, { calls, key }: Batch) =>
       engine

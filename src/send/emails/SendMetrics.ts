@@ -27,6 +27,7 @@ export interface SendMetrics {
 export const makeSendMetrics: Effect.Effect<SendMetrics> = Effect.map(Effect.context<never>(), (context) => {
   const codes = new Map<string, Metric.Counter<number>>()
   const modes = { live: accepted("live"), test: accepted("test") }
+  for (const counter of Object.values(modes)) counter.updateUnsafe(0, context)
   return {
     accepted: (mode, emails) => modes[mode].updateUnsafe(emails, context),
     refused: (code) => {

@@ -55,14 +55,19 @@ export const layerHandoff = (
       )
       const queue = yield* makeWorkQueue(sendJobsTable)
       const settings = { ...defaultHandoffSettings, ...options }
+      const transport = yield* MailTransport
+      const metrics = new HandoffMetrics(yield* Effect.context<never>())
+      metrics.begin(transport.live.kind, "live")
+      metrics.begin(transport.live.kind, "notices")
+      metrics.begin(transport.test.kind, "test")
       const ports: HandoffPorts = {
         settings,
         queue,
         isTraced: isTraced(yield* Effect.context<never>()),
         asks: yield* engineAsks({}),
         contents: yield* MessageContents,
-        transport: yield* MailTransport,
-        metrics: new HandoffMetrics(yield* Effect.context<never>()),
+        transport,
+        metrics,
         unrecorded: new BoundedMap(maximumUnrecorded),
         contactOf: (organization) => Effect.provideService(contactOf(organization), SqlClient.SqlClient, sql),
         alert: makeAccountAlerts({

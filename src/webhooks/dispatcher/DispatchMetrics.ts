@@ -45,6 +45,7 @@ export class DispatchMetrics {
         })
       ])
     )
+    for (const counter of this.outcomes.values()) counter.updateUnsafe(0, context)
   }
 
   outcome(outcome: RecordedOutcome, count = 1): void {

@@ -76,7 +76,6 @@ export class PartitionMetrics {
       attributes
     })
     this.owned = ownedGauge(attributes)
-    this.owned.updateUnsafe(1, context)
     this.poisoned = Metric.counter("sluice_poison_total", {
       description: "Commands, signals and timers whose rule threw",
       incremental: true,
@@ -124,6 +123,18 @@ export class PartitionMetrics {
       incremental: true,
       attributes
     })
+    this.showFromStart()
+  }
+
+  /** Shows every counter from the start: the rate of one that appears with its first count misses that count. */
+  private showFromStart(): void {
+    this.owned.updateUnsafe(1, this.context)
+    // Until it first serves; a series that is missing would raise no alert.
+    this.notServing.updateUnsafe(1, this.context)
+    const { braked, delivered, fences, outcomes, poisoned, repeated, restarts } = this
+    for (const counter of [...Object.values(outcomes), braked, delivered, fences, poisoned, repeated, restarts])
+      counter.updateUnsafe(0, this.context)
+    this.unknownSignals(0)
   }
 
   mailbox(depth: number): void {
@@ -195,11 +206,15 @@ export class PartitionMetrics {
 
   /** Counts a signal of a kind that has no rule. */
   unknownSignal(): void {
+    this.unknownSignals(1)
+  }
+
+  private unknownSignals(signals: number): void {
     Metric.counter("sluice_unknown_signals_total", {
       description: "External signals passed over because no rule knows their kind",
       incremental: true,
       attributes: this.attributes
-    }).updateUnsafe(1, this.context)
+    }).updateUnsafe(signals, this.context)
   }
 
   /** Frames a reactor has still to read. */
@@ -211,6 +226,7 @@ export class PartitionMetrics {
         attributes: { ...this.attributes, reactor }
       })
       this.cursorLags.set(reactor, lag)
+      this.parked(reactor, 0)
     }
     lag.updateUnsafe(frames, this.context)
   }

@@ -11,6 +11,7 @@ import { type Mode, SendAccount, SendEmail } from "../../account/actors/index.ts
 import { MessageContents } from "../../emails/contents/MessageContents.ts"
 import { engineAsks } from "../../library/admissionAsks.ts"
 import { recipientsOf } from "../../Message.ts"
+import { ReportCounter } from "../../ReportCounter.ts"
 import { type Feedback, parseFeedback, type VerpTarget } from "../parse/index.ts"
 import { type ReturnPathKeys, readReturnPath } from "../parse/returnPathKeys.ts"
 import { reportOf } from "./feedbackReports.ts"
@@ -74,12 +75,17 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
   const contents = yield* MessageContents
   const context = yield* Effect.context<never>()
 
-  const counted = (outcome: IntakeOutcome): IntakeOutcome => {
+  const reported = new ReportCounter("feedback", context)
+  const came = (outcome: IntakeOutcome, mails: number): void =>
     Metric.counter("sluice_send_feedback_total", {
       description: "Mails that came to return paths or were imported, by what became of them",
       incremental: true,
       attributes: { outcome }
-    }).updateUnsafe(1, context)
+    }).updateUnsafe(mails, context)
+  for (const outcome of intakeOutcomes) came(outcome, 0)
+
+  const counted = (outcome: IntakeOutcome): IntakeOutcome => {
+    came(outcome, 1)
     return outcome
   }
 
@@ -96,12 +102,7 @@ const make = Effect.fnUntraced(function* (keys: ReturnPathKeys) {
     const told = reportOf({ id: emailId, sender, message, recipient }, feedback)
     if (told === undefined) return "silent"
     yield* asks.ask(row.organization, SendAccount, row.mode, { _tag: "Report", reports: [told] })
-    const { kind = "", what } = told
-    Metric.counter("sluice_send_reports_total", {
-      description: "Reports about recipients, by the relay itself or by other mail systems; repeats included",
-      incremental: true,
-      attributes: { what, kind, by: "feedback" }
-    }).updateUnsafe(1, context)
+    reported.count(told)
     return "taken"
   })
 

@@ -2,7 +2,7 @@
  * Accepts reports of another mail system over HTTP (docs/platform.md, 9.17), for the emails of one organization. A
  * repeated report counts once. Needs `Engine`.
  */
-import { Array as Arr, Context, Effect, Layer, Metric } from "effect"
+import { Array as Arr, Context, Effect, Layer } from "effect"
 import { Engine } from "../../../engine/Engine.ts"
 import type { AskError } from "../../../engine/errors.ts"
 import {
@@ -15,6 +15,7 @@ import {
   SendEmail
 } from "../../account/actors/index.ts"
 import { marks } from "../../account/actors/SendEmail.ts"
+import { ReportCounter } from "../../ReportCounter.ts"
 import { type FeedbackSignal, reportsOfSignal } from "./feedbackSignal.ts"
 
 /**
@@ -70,21 +71,18 @@ const meantBy = (signal: FeedbackSignal, email: EmailState): Meant => {
 
 const make = Effect.gen(function* () {
   const engine = yield* Engine
-  const context = yield* Effect.context<never>()
-
-  const counted = ({ kind = "", what }: EmailReport): void =>
-    Metric.counter("sluice_send_reports_total", {
-      description: "Reports about recipients, by the relay itself or by other mail systems; repeats included",
-      incremental: true,
-      attributes: { what, kind, by: "feedback" }
-    }).updateUnsafe(1, context)
+  const reported = new ReportCounter("feedback", yield* Effect.context<never>())
 
   const tell = Effect.fnUntraced(function* (organization: string, mode: Mode, reports: ReadonlyArray<EmailReport>) {
     yield* Effect.forEach(Arr.chunksOf(reports, reportsAtOnce), (some) =>
       engine.ask(SendAccount, { organization, key: mode }, { _tag: "Report", reports: some }).pipe(
         // An account refuses only more reports than these, or none.
         Effect.catchIf(isAccountRejection, Effect.die),
-        Effect.tap(() => Effect.sync(() => some.forEach(counted)))
+        Effect.tap(() =>
+          Effect.sync(() => {
+            for (const one of some) reported.count(one)
+          })
+        )
       )
     )
   })

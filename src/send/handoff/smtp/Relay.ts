@@ -22,7 +22,14 @@ import {
 import { answerOfReply, outcomeOf, type SmtpError } from "./outcomes.ts"
 import { RateSpacer } from "./RateSpacer.ts"
 import { type OnTrouble, watchRelay } from "./reachability.ts"
-import { parseRelayAddress, type RelayAddress, type RelayTls, relayName, tlsOptions } from "./relayAddress.ts"
+import {
+  type OnCertificate,
+  parseRelayAddress,
+  type RelayAddress,
+  type RelayTls,
+  relayName,
+  tlsOptions
+} from "./relayAddress.ts"
 
 export interface RelayOptions {
   /** `smtp://user:password@host:587` or `smtps://…`, as the setting's check has let it pass. */
@@ -72,12 +79,18 @@ interface Sent {
   readonly rejectedErrors?: ReadonlyArray<SmtpError & { readonly recipient?: string | undefined }> | undefined
 }
 
-const makePool = (address: RelayAddress, options: RelayOptions, times: RelayTimes, connections: number) => {
+const makePool = (
+  address: RelayAddress,
+  options: RelayOptions,
+  times: RelayTimes,
+  connections: number,
+  onCertificate: OnCertificate
+) => {
   const { password, user } = address
   const pool = new SmtpPool({
     host: address.host,
     port: address.port,
-    ...tlsOptions(address, options.tls),
+    ...tlsOptions(address, options.tls, onCertificate),
     ...(user === undefined ? {} : { auth: { user, pass: password } }),
     // With a password a relay that offers no login is the wrong one, or in front of somebody who listens.
     ...(user === undefined ? {} : { forceAuth: true }),
@@ -178,7 +191,8 @@ const refusalsOf = (to: ReadonlyArray<string>, error: SmtpError): ReadonlyArray<
 /** Makes a relay that is tried immediately, and again while it cannot be reached. Its connections end with the scope. */
 export const makeRelay = (
   options: RelayOptions,
-  onTrouble: OnTrouble = () => undefined
+  onTrouble: OnTrouble = () => undefined,
+  onCertificate: OnCertificate = () => undefined
 ): Effect.Effect<Relay, never, Scope.Scope> =>
   Effect.gen(function* () {
     const address = parseRelayAddress(Redacted.value(options.url))
@@ -187,7 +201,7 @@ export const makeRelay = (
     const connections = options.connections ?? defaultConnections
     const name = relayName(address)
     const pool = yield* Effect.acquireRelease(
-      Effect.sync(() => makePool(address, options, times, connections)),
+      Effect.sync(() => makePool(address, options, times, connections, onCertificate)),
       (made) => Effect.sync(() => made.close({ force: true }))
     )
     const { inOrder, inTrouble, probe, trouble } = yield* watchRelay(pool, name, times.quietMillis, onTrouble)

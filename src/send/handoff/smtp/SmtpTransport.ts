@@ -30,7 +30,7 @@ import {
   placeMillis,
   recipientsAtOnce
 } from "./limits.ts"
-import type { RelayTrouble } from "./outcomes.ts"
+import { type RelayTrouble, relayTroubles } from "./outcomes.ts"
 import { makeRelay, type Relay, type RelayOptions } from "./Relay.ts"
 import { SigningKeys } from "./SigningKeys.ts"
 
@@ -39,15 +39,27 @@ export class RelayMetrics {
 
   constructor(context: Context.Context<never>) {
     this.context = context
+    for (const kind of relayTroubles) this.errors(kind, 0)
   }
 
   /** Counts trouble with the relay itself, which says nothing of any mail. */
   error(kind: RelayTrouble): void {
+    this.errors(kind, 1)
+  }
+
+  /** Shows until when the certificate is valid that the relay has presented. */
+  certificate(validUntilMillis: number): void {
+    Metric.gauge("sluice_send_relay_certificate_expiry_timestamp_seconds", {
+      description: "Until when the relay's certificate is valid, seconds since 1970"
+    }).updateUnsafe(validUntilMillis / 1_000, this.context)
+  }
+
+  private errors(kind: RelayTrouble, times: number): void {
     Metric.counter("sluice_send_relay_errors_total", {
       description: "Times that the relay could not be reached or used, by kind",
       incremental: true,
       attributes: { kind }
-    }).updateUnsafe(1, this.context)
+    }).updateUnsafe(times, this.context)
   }
 }
 
@@ -211,7 +223,11 @@ export const layerSmtp = (
     MailTransport,
     Effect.gen(function* () {
       const metrics = new RelayMetrics(yield* Effect.context<never>())
-      const relay = yield* makeRelay(options, (kind) => metrics.error(kind))
+      const relay = yield* makeRelay(
+        options,
+        (kind) => metrics.error(kind),
+        (until) => metrics.certificate(until)
+      )
       const connections = turnsOf(relay, options.mailsPerSecond)
       const fetch = yield* makeFetchAttachments(options.guard)
       const keys = yield* SigningKeys

@@ -6,8 +6,9 @@ import { judgeAnswer, type Speaker } from "../../feedback/parse/answerClass.ts"
 import { diagnosisIn } from "../../feedback/parse/statusCodes.ts"
 import type { PartAnswer } from "../MailTransport.ts"
 
-/** The fault of a relay, for metrics. */
-export type RelayTrouble = "name" | "connect" | "tls" | "login" | "greeting" | "timeout"
+/** The kinds of trouble with a relay, for metrics. */
+export const relayTroubles = ["name", "connect", "tls", "login", "greeting", "timeout"] as const
+export type RelayTrouble = (typeof relayTroubles)[number]
 
 /** Fields of the library's errors, and of Node's beneath them. */
 export interface SmtpError {

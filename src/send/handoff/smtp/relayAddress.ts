@@ -1,5 +1,6 @@
 /** The relay's address as a setting gives it, and what a connection to it needs (docs/handoff.md, 2.1). Pure. */
 import { isIP } from "node:net"
+import { checkServerIdentity, type PeerCertificate } from "node:tls"
 
 /** `required`: neither mail nor password goes over a connection that is not encrypted and verified. `opportunistic`: TLS where the relay offers it, unverified. */
 export const relayTlsPolicies = ["required", "opportunistic"] as const
@@ -48,10 +49,22 @@ export const isLoopbackRelay = ({ host }: Pick<RelayAddress, "host">): boolean =
 export const relayName = ({ host, port }: Pick<RelayAddress, "host" | "port">): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`
 
+/** Told until when a certificate is valid that the relay has presented. */
+export type OnCertificate = (validUntilMillis: number) => void
+
 /** The part of a connection's options that is about TLS. */
-export const tlsOptions = (relay: RelayAddress, policy: RelayTls) => {
+export const tlsOptions = (relay: RelayAddress, policy: RelayTls, onCertificate: OnCertificate = () => undefined) => {
   const isRequired = policy === "required" && !isLoopbackRelay(relay)
-  const verified = { minVersion: "TLSv1.2" as const, rejectUnauthorized: isRequired }
+  const verified = {
+    minVersion: "TLSv1.2" as const,
+    rejectUnauthorized: isRequired,
+    // Node asks this of each new session whose certificate is trusted, and has no other place that sees it there.
+    checkServerIdentity: (host: string, certificate: PeerCertificate) => {
+      const validUntilMillis = Date.parse(certificate.valid_to)
+      if (Number.isFinite(validUntilMillis)) onCertificate(validUntilMillis)
+      return checkServerIdentity(host, certificate)
+    }
+  }
   if (relay.isImplicitTls) return { secure: true, tls: verified }
   return isRequired
     ? { secure: false, requireTLS: true, tls: verified }
