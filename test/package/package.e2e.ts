@@ -188,6 +188,8 @@ describe("the packed package", () => {
       "dist/send/data/NOTICE",
       "dist/send/data/free-email-domains.json.gz",
       "docs/platform.md",
+      "deploy/monitoring/rules.yaml",
+      "deploy/monitoring/dashboard.json",
       "nats.conf",
       "LICENSE",
       "README.md"

@@ -66,7 +66,7 @@ const special = {
 } as const
 
 /** Programs of the system that only few tests use. */
-type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext" | "chromium" | "nginx" | "openssl"
+type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext" | "chromium" | "nginx" | "openssl" | "promtool"
 
 export type Need = keyof typeof special | Program
 
