@@ -36,6 +36,8 @@ export interface MailOptions {
   readonly mailbox: boolean
   /** The relay for live mail; without one it goes to the mailbox or waits. */
   readonly relay?: RelaySettings | undefined
+  /** Whether live mail waits until another start, as after a restore of a backup. */
+  readonly isHeld?: boolean
   /** The address that the platform's own mail is from. */
   readonly noticesFrom?: string | undefined
   /** The store of the contents. */
@@ -65,9 +67,9 @@ const layerRelay = ({ attachmentTargets, bounceDomain, publicUrl, secretsKeys, .
   }).pipe(Layer.provide(SigningKeys.layer(secretsKeys)))
 
 /** The transport of mail. */
-const layerTransport = ({ mailbox, relay }: MailOptions) => {
-  const live =
-    relay !== undefined ? layerRelay(relay) : mailbox ? MailTransport.layerCapture : MailTransport.layerWaiting
+const layerTransport = ({ isHeld = false, mailbox, relay }: MailOptions) => {
+  const unrelayed = mailbox ? MailTransport.layerCapture : MailTransport.layerWaiting
+  const live = isHeld ? MailTransport.layerHeld : relay !== undefined ? layerRelay(relay) : unrelayed
   return live.pipe(Layer.provideMerge(mailbox ? CaptureMailbox.layer : CaptureMailbox.layerClosed))
 }
 

@@ -190,6 +190,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
       Layer.provideMerge(
         layerMail({
           mailbox: mailboxWanted(config),
+          isHeld: config.holdMail === "on",
           noticesFrom: config.mailFrom,
           relay: relayOf(config, { secretsKeys: options.secretsKeys, publicUrl: options.publicUrl }),
           stream: { ...start.engine, maximumBytes: config.contentsMaxBytes }

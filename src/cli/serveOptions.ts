@@ -48,6 +48,7 @@ export const relayOf = (
 
 /** The destination of live mail, in a sentence. */
 export const mailSentence = (config: Config): string => {
+  if (config.holdMail === "on") return "Live mail is held until a start without SLUICE_HOLD_MAIL=on"
   if (config.smtpUrl !== undefined) {
     const relay = relayName(parseRelayAddress(Redacted.value(config.smtpUrl))!)
     return `Live mail goes to the relay ${relay}`

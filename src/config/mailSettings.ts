@@ -41,6 +41,12 @@ export const mailSettings = {
     1,
     10_000
   )({ env: "SLUICE_SMTP_RATE", description: "Most mails that the relay is given in a second; default: as many as go" }),
+  holdMail: oneOf(["off", "on"])({
+    env: "SLUICE_HOLD_MAIL",
+    fallback: "off",
+    description:
+      "Whether accepted live mail waits until a start with `off`; for a restored backup, whose queue was perhaps handed over since"
+  }),
   bounceDomain: hostname({
     env: "SLUICE_BOUNCE_DOMAIN",
     description:

@@ -52,6 +52,7 @@ export const settingGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
     "SLUICE_SMTP_TLS",
     "SLUICE_SMTP_CONNECTIONS",
     "SLUICE_SMTP_RATE",
+    "SLUICE_HOLD_MAIL",
     "SLUICE_MAIL_FROM",
     "SLUICE_NAME_SERVERS",
     "SLUICE_BOUNCE_DOMAIN",

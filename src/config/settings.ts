@@ -291,6 +291,7 @@ type Defaulted =
   | "bounceHost"
   | "smtpTls"
   | "smtpConnections"
+  | "holdMail"
   | "mailFrom"
   | "talkModel"
   | "talkVoices"

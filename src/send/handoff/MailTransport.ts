@@ -81,6 +81,24 @@ export const intoMailbox = ({ keep }: CaptureMailbox["Service"]): Transport => (
   deliver: (mail, envelope) => Effect.as(keep(mail, envelope), accepted)
 })
 
+/** A layer without a transport for live mail. It refers to the service when it is built, after this module. */
+const layerNone = (reason: string): Layer.Layer<MailTransport, never, CaptureMailbox> =>
+  Layer.unwrap(
+    Effect.sync(() =>
+      Layer.effect(
+        MailTransport,
+        Effect.map(CaptureMailbox, (mailbox) => ({
+          live: {
+            kind: "none",
+            waits: Effect.succeed(`${reason}: accepted mail waits`),
+            deliver: () => Effect.succeed({ _tag: "Temporary", code: "4.4.0", reason } as const)
+          },
+          test: intoMailbox(mailbox)
+        }))
+      )
+    )
+  )
+
 export class MailTransport extends Context.Service<
   MailTransport,
   {
@@ -95,15 +113,10 @@ export class MailTransport extends Context.Service<
   )
 
   /** Live mail waits, because nothing takes it over. */
-  static readonly layerWaiting: Layer.Layer<MailTransport, never, CaptureMailbox> = Layer.effect(
-    MailTransport,
-    Effect.map(CaptureMailbox, (mailbox) => ({
-      live: {
-        kind: "none",
-        waits: Effect.succeed("no relay is configured: accepted mail waits"),
-        deliver: () => Effect.succeed({ _tag: "Temporary", code: "4.4.0", reason: "no relay is configured" } as const)
-      },
-      test: intoMailbox(mailbox)
-    }))
+  static readonly layerWaiting: Layer.Layer<MailTransport, never, CaptureMailbox> = layerNone("no relay is configured")
+
+  /** Live mail waits until a start that does not hold it, whatever relay there is. */
+  static readonly layerHeld: Layer.Layer<MailTransport, never, CaptureMailbox> = layerNone(
+    "mail is held (SLUICE_HOLD_MAIL)"
   )
 }
