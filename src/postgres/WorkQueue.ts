@@ -229,7 +229,10 @@ const removing = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "expi
 }
 
 /** The views and acts of an operator. */
-const operating = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "parked" | "unpark" | "backlog"> => {
+const operating = (
+  sql: SqlClient.SqlClient,
+  name: string
+): Pick<WorkQueue, "parked" | "unpark" | "holding" | "backlog"> => {
   const table = tableOf(sql, name)
   return {
     parked: (partition, { after, group, limit }) =>
@@ -252,6 +255,19 @@ const operating = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "par
               where t.id = batch.id and t.due_at is null returning 1`),
           (rows) => rows.length
         )
+      ),
+
+    // Each question is one step into an index of its own.
+    holding: (partitions) =>
+      Effect.map(
+        run(sql<{ readonly partition: number }>`
+          select batch.partition from ${unnest(
+            partitions.map((partition) => ({ partition })),
+            { partition: "int4" }
+          )}
+          where exists (select from ${table} t where t.partition = batch.partition and t.due_at is not null)
+            or exists (select from ${table} t where t.partition = batch.partition and t.due_at is null)`),
+        (rows) => new Set(rows.map(({ partition }) => partition))
       ),
 
     // Each part is read from its index alone: the rows themselves, with what they say, are many times as large.

@@ -170,6 +170,12 @@ export interface WorkQueue {
   /** Lets parked jobs be tried again from `dueAt` on, with new attempt counts; returns their number. */
   readonly unpark: (ids: ReadonlyArray<string>, dueAt: number) => Effect.Effect<number, WorkQueueUnavailable>
 
+  /**
+   * The partitions among these that hold jobs, parked ones too. One statement answers for all, so that an idle process
+   * does not ask for each of its partitions.
+   */
+  readonly holding: (partitions: ReadonlyArray<number>) => Effect.Effect<ReadonlySet<number>, WorkQueueUnavailable>
+
   /** For metrics. It counts all jobs of the partition, so do not call it every second. */
   readonly backlog: (partition: number) => Effect.Effect<Backlog, WorkQueueUnavailable>
 }

@@ -326,12 +326,15 @@ layer(
     Effect.gen(function* () {
       const { queue, partition } = yield* fresh
       const names = ["a", "b", "c"]
+      assert.deepStrictEqual([...(yield* queue.holding([partition]))], [])
       yield* queue.put(names.map((name) => job(partition, name, { group: name === "c" ? "other" : "endpoint" })))
+      assert.deepStrictEqual([...(yield* queue.holding([-1, partition]))], [partition])
       const claims = [all, { ...all, group: "other" }]
       const taken = yield* queue.take(partition, claims, { now: 1_000, leasedUntil: 2_000 })
       yield* queue.settle(taken.map(({ attempt, id }) => ({ _tag: "Parked", id, attempt, error: `broken ${id}` })))
       assert.deepStrictEqual(yield* queue.take(partition, claims, { now: minute, leasedUntil: 2 * minute }), [])
       assert.deepStrictEqual(yield* queue.backlog(partition), { pending: 0, parked: 3, oldestDueAt: null })
+      assert.deepStrictEqual([...(yield* queue.holding([partition, -1]))], [partition])
       assert.deepStrictEqual(namesOf(yield* queue.parked(partition, { limit: 10 })), names)
       assert.deepStrictEqual(namesOf(yield* queue.parked(partition, { limit: 10, group: "other" })), ["c"])
       const [first] = yield* queue.parked(partition, { limit: 1 })

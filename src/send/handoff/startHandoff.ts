@@ -18,6 +18,12 @@ import { takeTogether } from "./takeTogether.ts"
 /** The time between two notices that live mail waits. */
 const waitingToldMillis = 60 * 60_000
 
+const noPartitions: ReadonlySet<number> = new Set()
+
+/** The partitions that hold jobs. Without a partition there is nothing to ask. */
+const holdingAmong = ({ queue }: HandoffContext, partitions: ReadonlyArray<number>) =>
+  partitions.length === 0 ? Effect.succeed(noPartitions) : queue.holding(partitions)
+
 /** Looks for due jobs in the queue. */
 const scan = Effect.fnUntraced(function* ({ queue }: HandoffContext, groups: HandoffGroups, partition: number) {
   let after: DueLane | undefined
@@ -36,8 +42,11 @@ const counting = (parts: HandoffContext, partitions: Effect.Effect<ReadonlyArray
   return Effect.gen(function* () {
     const begunAt = yield* Clock.currentTimeMillis
     const own = new Set(yield* partitions)
+    const holding = yield* holdingAmong(parts, [...own])
     for (const partition of own) {
-      const { oldestDueAt, pending } = yield* parts.queue.backlog(partition)
+      const { oldestDueAt, pending } = holding.has(partition)
+        ? yield* parts.queue.backlog(partition)
+        : { oldestDueAt: null, pending: 0 }
       const now = yield* Clock.currentTimeMillis
       const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
       parts.metrics.backlog(partition, { pending, oldestSeconds })
@@ -127,7 +136,7 @@ export const startHandoff = (
       const reason = yield* transport.live.waits
       groups.liveWaits = reason !== undefined
       parts.metrics.unrecorded(parts.tasks.unrecorded)
-      for (const partition of yield* partitions) yield* scan(parts, groups, partition)
+      for (const partition of yield* holdingAmong(parts, yield* partitions)) yield* scan(parts, groups, partition)
       const now = yield* Clock.currentTimeMillis
       if (reason !== undefined && groups.hasWaiting && now >= toldAt + waitingToldMillis) {
         toldAt = now

@@ -246,10 +246,11 @@ export class SimulatedWorkers {
 
   private queue(): WorkQueue {
     const { queue } = this.simulation
-    const asked: Pick<WorkQueue, "due" | "takeFrom" | "settle" | "backlog"> = {
+    const asked: Pick<WorkQueue, "due" | "takeFrom" | "settle" | "holding" | "backlog"> = {
       due: () => this.stored("due", () => queue.due()),
       takeFrom: (claims, { leasedUntil, now: at }) => this.stored("take", () => queue.take(claims, at, leasedUntil)),
       settle: (outcomes) => this.stored("settle", () => queue.settle(outcomes)),
+      holding: (partitions) => this.stored(undefined, () => new Set(queue.jobs.size === 0 ? [] : partitions)),
       backlog: () => this.stored(undefined, () => ({ pending: queue.jobs.size, parked: 0, oldestDueAt: null }))
     }
     // The workers ask nothing else.
