@@ -4630,7 +4630,7 @@ export type WebhooksListSourcesErrors = {
      */
     500: InternalError;
     /**
-     * What the answer needs cannot be reached now; safe to repeat
+     * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: UnavailableError;
 };
