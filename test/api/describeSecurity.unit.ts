@@ -90,6 +90,7 @@ describe("openapi.json", () => {
       "/v1/telco/search",
       "/v1/webhooks",
       "/v1/webhooks",
+      "/v1/webhooks/source-addresses",
       "/v1/webhooks/{id}",
       "/v1/webhooks/{id}",
       "/v1/webhooks/{id}",

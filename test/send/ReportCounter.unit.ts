@@ -1,4 +1,4 @@
-/** What is reported of recipients, as metrics: the number of series has a bound, whatever others call their complaints. */
+/** Reports about recipients as metrics: the number of series has a bound, under any names of complaints. */
 import { Context, Metric } from "effect"
 import { expect, it } from "vitest"
 import { ReportCounter } from "../../src/send/ReportCounter.ts"

@@ -346,7 +346,7 @@ export class DispatcherState {
     this.adopt(worker, folded)
   }
 
-  /** What a replay puts into the store, this process may not know. */
+  /** This process may not know the deliveries that a replay puts into the store. */
   private noteReplay(worker: Worker, { endpoint, sequence }: FoldedEndpoint): void {
     const replay = endpoint?.recentRequests?.findLast((request) => "since" in request)
     if (replay === undefined || replay.id === worker.lastReplayId) return

@@ -154,7 +154,7 @@ const claimLines = (dispatching: DispatcherState, worker: Worker, room: number, 
   return room - left
 }
 
-/** What is asked for of a partition. */
+/** The claims of a partition. */
 interface PartitionClaims {
   readonly lanes: Array<Wanted>
   readonly lines: Array<WantedLine>

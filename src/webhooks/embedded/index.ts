@@ -37,6 +37,7 @@ export {
   TooManyEndpoints
 } from "../endpoint/model.ts"
 export { WebhookEndpoint, WebhookEndpoints } from "../endpoint/rules.ts"
+export type { EgressProxy } from "../sender/egressProxy.ts"
 export * as HttpSender from "../sender/HttpSender.ts"
 export type { Resolve, ResolvedAddress } from "../target/addresses.ts"
 export { NameNotFound, type TargetNames } from "../target/TargetNames.ts"

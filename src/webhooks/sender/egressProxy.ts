@@ -1,6 +1,6 @@
 /** Defines the proxy through which deliveries leave (docs/platform.md, 6.12), and reads its address. Pure. */
 
-/** A proxy: where it is, and the credentials that it wants. */
+/** A proxy: its place, and the credentials that it wants. See {@link makeTargetGuard}. */
 export interface EgressProxy {
   readonly isSecure: boolean
   readonly host: string
