@@ -11,6 +11,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { runGuide } from "./guide.ts"
+import { installOldestNode, oldestVersion, runOnOldest } from "./oldestNode.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
@@ -172,6 +173,11 @@ const testKeyOf = async (folder: string, url: string, key: string): Promise<stri
 const folder = mkdtempSync(join(tmpdir(), "sluice-clients-"))
 let passed = 0
 let failed = 0
+const count = (run: { readonly passed: number; readonly failures: ReadonlyArray<string> }): void => {
+  passed += run.passed
+  failed += run.failures.length
+  for (const failure of run.failures) console.log(failure)
+}
 const platform = await startPlatform(folder)
 const proxy = await startProxy(platform.url)
 try {
@@ -199,10 +205,15 @@ try {
       console.log(`not run: docs/quickstart.md in ${language} (${name})`)
       continue
     }
-    const guide = await runGuide(language, { url: platform.url, key: platform.key, testKey })
-    passed += guide.passed
-    failed += guide.failures.length
-    for (const failure of guide.failures) console.log(failure)
+    count(await runGuide(language, { url: platform.url, key: platform.key, testKey }))
+  }
+  const oldest = installOldestNode(join(folder, "oldest"))
+  if (oldest === undefined) {
+    failed++
+    console.log(`not run: the documents on Node ${oldestVersion} (its package)`)
+  } else {
+    count(runOnOldest(oldest))
+    count(await runGuide("Node", { url: platform.url, key: platform.key, testKey }, oldest))
   }
 } finally {
   proxy.server.close()

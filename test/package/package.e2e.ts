@@ -15,6 +15,7 @@ import { makeDatabase } from "../support/database.ts"
 import { freePort } from "../support/freePort.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { apiReports, entriesOf } from "./apiReport.ts"
+import { alone, programsOf } from "./programs.ts"
 
 const run = promisify(execFile)
 const root = new URL("../..", import.meta.url).pathname
@@ -27,10 +28,6 @@ const env = { GOGC: "400", ...process.env }
 /** npm itself, run by this Node. */
 const npmRun = (args: ReadonlyArray<string>, cwd: string) =>
   npm === undefined ? run("npm", args, { cwd, env }) : run(node, [npm, ...args], { cwd, env })
-
-/** A document's programs, by the file name in their first line. */
-const programsOf = (document: string): ReadonlyArray<readonly [file: string, text: string]> =>
-  [...document.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!])
 
 /**
  * A database and a nats-server for one program. Logs of the default size set aside most of what a server has, so on the
@@ -53,52 +50,6 @@ for (const file of process.argv.slice(2)) {
   printed[file] = lines.join("\\n")
 }
 process.stdout.write(JSON.stringify(printed))`
-
-/** The programs that need no server, and what they print: the lines of all but a few, which are compared as patterns. */
-const alone: Readonly<Record<string, string | RegExp>> = {
-  "README/counter.ts": "5",
-  "README/directory.ts": "VERIZON NEW YORK, INC.",
-  "README/sentence.ts": /"it never counts below zero" does not hold .*: -\d+\nshrunk from 100 steps .* to 1 and 0/,
-  "architecture/following.ts": "[ [ 19, 20, 22 ], [ 22 ], [ 'kitchen' ] ]",
-  "architecture/newsletter.ts": "",
-  "architecture/payments.ts": "",
-  "getting-started/counter.ts": "5",
-  "getting-started/reminder.ts": "[ 0, 1 ]",
-  "getting-started/renamed.ts": "{ watts: 3 } { watts: 7, readings: 0 }",
-  "getting-started/lane.ts": "[ true, true, false ]",
-  "limits/limiter.ts": "[ true, false ]",
-  "limits/limited.ts": "[ 200, 429, 200 ]",
-  "limits/plain.ts": "[ true, true, false ]",
-  "outbox/transfers.ts": "[ 70, 130 ]",
-  "reactors/orders.ts": "800 2",
-  "reactors/anew.ts": "1",
-  "send/rolling.ts": "[ true, false, 3600 ]",
-  "send/distinct.ts": "[ 'c.test' ]",
-  "send/monthly.ts": "[ 'allowed', 'limited' ]",
-  "send/probation.ts": "50 sends hour",
-  "send/pauses.ts": "[ null, null, null, 'bounces' ]",
-  "send/trust.ts": "probation sending_paused probation",
-  "send/tier.ts": "{ tier: 'new', dailyCap: 200 }",
-  "send/holds.ts": "200 [ 0, 2 ]",
-  "send/admission.ts": "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified",
-  "send/onEngine.ts": "200",
-  "send/risk.ts": "[ 'free_address' ] higher [ 'top_level_domain', 'brand_word' ]",
-  "send/content.ts": "[ 'foreign_link', 'shortened_link', 'verification_subject' ]",
-  "send/feedback.ts": "5.7.1 permanent true",
-  "send/returnPath.ts": "bounce+hu37vaahanlkjsru6zlmuya@bounces.one.test\n{ emailId: 'em_1', recipientIndex: 0 } null",
-  "simulation/seats.ts": "",
-  "simulation/prove.ts": /every seat is free or held[\s\S]*shrunk from/,
-  "simulation/transfers.ts": "",
-  "testing/specification.ts": "as specified",
-  "testing/inMemory.ts": "passed",
-  "testing/simulated.ts": "voucher: 20 scenarios, nothing found",
-  "webhooks/receiver.ts": "",
-  "webhooks/sender.ts": "orders.created { order: 7 }\nsucceeded",
-  "webhooks/pausing.ts": "as specified",
-  "examples/account.ts": "[ 200, 300, 'only 200 left' ]",
-  "examples/probation.ts": "[ 3600000, 49, Infinity ]",
-  "examples/seats.ts": "[ 'held', 'it is not held for you', 'held', 'sold' ]"
-}
 
 /** Those that need servers, run by tests of their own; `sluice/embedded` by the test of its layer. */
 const withServers = [
@@ -259,24 +210,13 @@ describe("the packed package", () => {
   })
 
   it("type-checks in an empty project, its own declarations too, with every program of the README and of the documents", async () => {
-    await writeFile(
-      join(project, "tsconfig.json"),
-      JSON.stringify({
-        compilerOptions: {
-          module: "nodenext",
-          target: "es2024",
-          // Effect's own declarations name what browsers and Node share.
-          lib: ["es2024", "dom", "dom.iterable"],
-          types: ["node"],
-          strict: true,
-          allowImportingTsExtensions: true,
-          // Ours are checked too.
-          skipLibCheck: false,
-          noEmit: true
-        },
-        include: ["*/*.ts"]
-      })
-    )
+    const guide = await readFile(join(root, "docs/getting-started.md"), "utf8")
+    const { compilerOptions } = JSON.parse(/```json\n(\{\s*"compilerOptions"[\s\S]*?)```/.exec(guide)![1]!) as {
+      readonly compilerOptions: object
+    }
+    // The guide's own, and our declarations are checked too.
+    const stricter = { compilerOptions: { ...compilerOptions, skipLibCheck: false }, include: ["*/*.ts"] }
+    await writeFile(join(project, "tsconfig.json"), JSON.stringify(stricter))
     await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project, "--checkers", "1"], {
       env
     }).catch((error: { stdout: string }) => expect.fail(error.stdout))

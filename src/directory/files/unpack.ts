@@ -189,9 +189,13 @@ const zipEntries = Effect.fnUntraced(function* (
 const firstBytes = (file: LocalFile): Effect.Effect<Buffer, SourceUnreadable> =>
   Effect.tryPromise({
     try: async () => {
-      await using handle = await open(file.path)
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0)
-      return buffer.subarray(0, bytesRead)
+      const handle = await open(file.path)
+      try {
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0)
+        return buffer.subarray(0, bytesRead)
+      } finally {
+        await handle.close()
+      }
     },
     catch: readFault(file.source)
   })
