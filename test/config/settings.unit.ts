@@ -183,4 +183,18 @@ describe("configuration", () => {
       "SLUICE_SECRETS_KEY must be 32 bytes in base64 or hexadecimal, such as `openssl rand -base64 32` makes, earlier keys behind a comma"
     ])
   })
+
+  it("reads the proxy of webhooks, and where they come from", () => {
+    const { config } = resolved({
+      SLUICE_WEBHOOK_PROXY: "https://ann:p%40ss@proxy.example",
+      SLUICE_WEBHOOK_SOURCES: "203.0.113.7, 2001:db8::/48"
+    })
+    expect(String(config.webhookProxy)).not.toContain("ann")
+    expect(config.webhookSources).toEqual(["203.0.113.7", "2001:db8::/48"])
+    const faults = (environment: Record<string, string>) => () => resolved(environment)
+    for (const proxy of ["socks5://proxy", "http://proxy/path", "http://"])
+      expect(faults({ SLUICE_WEBHOOK_PROXY: proxy })).toThrow("SLUICE_WEBHOOK_PROXY")
+    for (const sources of ["example.com", "203.0.113.7/33", "10.0.0.1,", "1.2.3.4/8/8"])
+      expect(faults({ SLUICE_WEBHOOK_SOURCES: sources })).toThrow("SLUICE_WEBHOOK_SOURCES")
+  })
 })

@@ -60,6 +60,10 @@ const special = {
   },
   mount: { isThere: () => process.getuid?.() === 0 && mayMount(), name: "the right to mount" },
   // Version managers leave programs on the path that stand for none.
+  pythonCryptography: {
+    isThere: () => spawnSync("python3", ["-c", "import cryptography"]).status === 0,
+    name: "python3-cryptography"
+  },
   python3: { isThere: () => spawnSync("python3", ["--version"]).status === 0, name: "python3" },
   go: { isThere: () => spawnSync("go", ["version"]).status === 0, name: "go" },
   php: { isThere: () => spawnSync("php", ["--version"]).status === 0, name: "php" }

@@ -56,6 +56,21 @@ describe("a delivery that fails", () => {
       })
   )
 
+  it.effect("given a way out that is closed, then it fails in the end, and its endpoint hears of nothing", () =>
+    Effect.gen(function* () {
+      const closed: DeliveryAnswer = {
+        attempt: { _tag: "NoAnswer", isOurs: true },
+        response: null,
+        error: "The egress proxy could not be reached"
+      }
+      const { sent, stock, told } = yield* withOne({}, { answer: () => closed })
+      yield* TestClock.adjust("10 seconds")
+      expect(sent).toEqual(["a", "a", "a"])
+      expect(told).toEqual([])
+      expect(stock.statusOf("a")).toBe("failed")
+    })
+  )
+
   it.effect("given 410 with attempts left, then its endpoint is told at once, before that is recorded", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()

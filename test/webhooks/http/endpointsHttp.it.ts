@@ -111,7 +111,7 @@ describe("GET /v1/webhooks/source-addresses", () => {
   it("[platform 6.12] lists the addresses that operators have set, none where they are not known", async () => {
     const { ask, askAs } = await platform().tenant()
     expect(await ask("GET", "/v1/webhooks/source-addresses")).toMatchObject({ status: 200, body: { addresses: [] } })
-    const other = await askAs("talk:voices")
+    const other = await askAs("platform:events:read")
     expect((await other("GET", "/v1/webhooks/source-addresses")).status).toBe(403)
   })
 })

@@ -92,6 +92,16 @@ for (const [key, id, timestamp, signatures, body, now] of JSON.parse(require("no
     expect(answers(process.execPath, [file("verify.cjs", program), input()])).toEqual(expected)
   })
 
+  it("in Python accepts what is signed and fresh, and nothing else", needing("pythonCryptography"), () => {
+    const program = `${publicSnippets.python}
+
+import json, sys
+for key, id, timestamp, signatures, body, now, _ in json.load(open(sys.argv[1])):
+    print(str(verify(key, id, timestamp, signatures, body.encode(), now)).lower())
+`
+    expect(answers("python3", [file("verify.py", program), input()])).toEqual(expected)
+  })
+
   it("in Go accepts what is signed and fresh, and nothing else", needing("go"), () => {
     const place = join(folder, "gocheck")
     mkdirSync(join(place, "webhook"), { recursive: true })
