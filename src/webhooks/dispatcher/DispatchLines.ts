@@ -148,7 +148,7 @@ export class DispatchLines {
     const lines = this.of(worker.endpointId)
     for (const { id, line } of added) {
       if (this.host.isHeld(id)) continue
-      lines.queued(line, id)
+      this.giveUp(lines.queued(line, id))
     }
     this.host.want(worker)
   }

@@ -173,11 +173,20 @@ export class EndpointLines {
     if (line.stored.size > maximumStored) this.storeOthers(line)
   }
 
-  /** Notes a delivery that the reactor has put into the store. */
-  queued(name: string, id: string): void {
+  /**
+   * Notes a delivery that the reactor has put into the store. If it waits here for its turn, it and those behind it must
+   * wait in the store: else a later one would go first, or it would wait for room that those of the store have taken.
+   */
+  queued(name: string, id: string): Blocked {
     this.storeId(name, id)
     const line = this.lines.get(name)
+    if (line?.current?.id === id) return this.block(line.current)
     if (line?.current === undefined) this.ready.add(name)
+    const at = line?.behind.findIndex((one) => one.id === id) ?? -1
+    if (line === undefined || at < 0) return noneBlocked
+    const offered = line.behind.splice(at)
+    for (const one of offered) this.store(one)
+    return { taken: [], offered }
   }
 
   /** The current delivery of a line is over: what comes next. */

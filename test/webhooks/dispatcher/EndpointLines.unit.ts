@@ -35,6 +35,27 @@ describe("lines of an endpoint", () => {
     expect(lines.needsWalk).toBe(true)
   })
 
+  it("given deliveries that wait for their turn, one that the reactor has queued must wait in the store with those behind it", () => {
+    const lines = known()
+    const all = ["1", "2", "3", "4"].map((id) => delivery(id, "a", 1))
+    const [first, second, third, fourth] = all as [TakenDelivery, TakenDelivery, TakenDelivery, TakenDelivery]
+    for (const one of all) lines.offer(one)
+    expect(lines.queued("a", "3")).toEqual({ taken: [], offered: [third, fourth] })
+    expect(lines.queued("a", "4")).toEqual({ taken: [], offered: [] })
+    expect(lines.over(first)).toEqual({ _tag: "Offered", delivery: second })
+    expect(lines.over(second)).toEqual({ _tag: "Stored" })
+    expect([...lines.ready]).toEqual(["a"])
+  })
+
+  it("given a first delivery that waits for room, its line is taken from the store once the reactor has queued it", () => {
+    const lines = known()
+    const [first, second] = [delivery("1", "a", 1), delivery("2", "a", 1)]
+    expect([lines.offer(first), lines.offer(second)]).toEqual(["go", "behind"])
+    expect(lines.queued("a", "1")).toEqual({ taken: [], offered: [second] })
+    expect([...lines.ready]).toEqual(["a"])
+    expect(lines.take({ ...first, frame: undefined })).toBe(true)
+  })
+
   it("given an empty store, the first of each line goes and the others wait for it, in order", () => {
     const lines = known()
     const [first, second, third] = ["1", "2", "3"].map((id) => delivery(id, "a", 1)) as [
