@@ -236,7 +236,7 @@ describe("a rolling upgrade", () => {
     expect(shown.level).toBe(1)
     expect(shown.nodes.map(({ level, name }) => [name, level])).toEqual([
       ["one", 1],
-      ["two", 2]
+      ["two", 3]
     ])
     const ready = await (await fetch(`${nodes.two!.url}/readyz`)).text()
     expect(ready).toContain("formats of level 1 are in force, and it knows 3")
