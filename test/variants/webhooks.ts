@@ -165,6 +165,13 @@ export const webhooks: ReadonlyArray<Variant> = [
     finders: ["deliveries"]
   },
   {
+    name: "webhooks: what the reactor has queued of a line waits in memory",
+    find: "const offered = line.behind.splice(at)",
+    replace: "const offered = line.behind.slice(at, at)",
+    sentence: "a line stands still, or a later delivery of it goes first",
+    finders: ["EndpointLines.unit", "deliveries"]
+  },
+  {
     name: "webhooks: a replay is not waited for",
     find: "if (endpoint?.ordering) this.lines.of(worker.endpointId)\n    this.lines.doubt(worker, sequence)",
     replace: "if (endpoint?.ordering) this.lines.of(worker.endpointId)",
