@@ -14,17 +14,63 @@ import { layerStores } from "../app/layers.ts"
 import type { Config } from "../config/settings.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
+import { partitionOf } from "../engine/address.ts"
 import { acceptClock, acceptLoss } from "../engine/operator/acceptLoss.ts"
+import type { LossReport } from "../engine/operator/Findings.ts"
 import type { Recovered } from "../engine/operator/recoverHere.ts"
 import { requireOwnLogs } from "../engine/shell/partition/ownLogs.ts"
+import { eventsTable } from "../events/table.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { hold, type LockHeld } from "../postgres/advisoryLock.ts"
 import { placementLock } from "../postgres/PlacementPostgres.ts"
+import { emailsTable } from "../send/emails/table.ts"
 import { isRunning, withAdmin } from "./admin.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { configuration, settingFlags } from "./flags.ts"
-import { lossSummary } from "./lossSummary.ts"
 import { explained } from "./output.ts"
+
+// Counts the loss of a recovery in an operator's terms: organizations, emails and minutes. Needs `SqlClient`.
+
+/** PostgreSQL's rows of one organization from the lost time. */
+interface Seen {
+  readonly organizationId: string
+  readonly events: number
+  readonly emails: number
+  /** When the last of them was, Unix milliseconds. */
+  readonly last: number
+}
+
+const sumOf = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, one) => total + one, 0)
+
+const many = (count: number, one: string) => `${count} ${one}${count === 1 ? "" : "s"}`
+
+/** Looks what PostgreSQL has of the time that a partition's decisions are missing of, and says it. */
+export const lossSummary = Effect.fnUntraced(function* (
+  partition: number,
+  partitions: number,
+  lost: NonNullable<LossReport["lost"]>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const { sinceMillis, untilMillis } = lost
+  const until = untilMillis ?? Number.MAX_SAFE_INTEGER
+  const seen = yield* sql<Seen>`
+    select organization_id as "organizationId", count(*) filter (where not email)::int4 as events,
+      count(*) filter (where email)::int4 as emails, max(at)::float8 as last
+    from (
+      select organization_id, created_at as at, false as email from ${sql(eventsTable)}
+      where created_at > ${sinceMillis} and created_at <= ${until}
+      union all
+      select organization_id, accepted_at, true from ${sql(emailsTable)}
+      where accepted_at > ${sinceMillis} and accepted_at <= ${until}
+    ) as found group by organization_id`
+  // Other partitions have lost nothing.
+  const own = seen.filter(({ organizationId }) => partitionOf(organizationId, partitions) === partition)
+  const events = many(sumOf(own.map((one) => one.events)), "event")
+  const emails = many(sumOf(own.map((one) => one.emails)), "email")
+  const end = untilMillis ?? own.reduce((latest, { last }) => Math.max(latest, last), sinceMillis)
+  const minutes = many(Math.ceil((end - sinceMillis) / 60_000), "minute")
+  return `Of ${minutes} from ${new Date(sinceMillis).toISOString()} on: PostgreSQL shows ${events} and ${emails} of ${many(own.length, "organization")}, whose states may lack them.`
+})
 
 /** A platform serves the partitions of this database, or the nodes of a cluster do. */
 export class StillRunning extends Data.TaggedError("StillRunning")<{

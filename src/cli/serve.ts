@@ -3,22 +3,28 @@
  * and NATS as supervised children on loopback), migrates, loads the bundled data into an empty directory, listens, and
  * stops everything in the opposite order on SIGINT and SIGTERM.
  */
-import { Clock, Console, Context, Effect, Layer, Option, Redacted, Scope } from "effect"
+
+import { existsSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { layerEngineHealth } from "../app/engine.ts"
 import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerOperatorActs, layerProbes, layerPublic } from "../app/server.ts"
+import { builtInCatalogue } from "../billing/index.ts"
+import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
 import { layerObservability, logsAsJson, watchStart } from "../config/observability.ts"
-import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
+import { type Config, demoWanted, mailboxWanted, settings } from "../config/settings.ts"
 import { Directory } from "../directory/Directory.ts"
 import { healthReport } from "../directory/health.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
 import type { Engine } from "../engine/Engine.ts"
+import { nearestName } from "../http/unknownNames.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
@@ -29,9 +35,10 @@ import { layerHealthMetrics } from "../platform/HealthMetrics.ts"
 import { services } from "../platform/model.ts"
 import { layerProcessMetrics } from "../platform/ProcessMetrics.ts"
 import { layerConnectionMetrics } from "../postgres/ConnectionMetrics.ts"
-import { checkServer } from "../postgres/databaseServer.ts"
+import { checkServer, isMigrated } from "../postgres/databaseServer.ts"
 import { listenForBounces } from "../send/feedback/intake/BounceListener.ts"
 import { mailboxPages } from "../send/handoff/mailbox/mailboxPages.ts"
+import { parseRelayAddress, relayName } from "../send/handoff/smtp/relayAddress.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { VerificationMail } from "../send/senders/addresses/VerificationMail.ts"
 import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
@@ -39,15 +46,102 @@ import { folderAdminKey } from "./admin.ts"
 import { banner, bannerLine, onStdout } from "./banner.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { addDemoDomain, awaitPartitions, loadBundled, ProgressIsLogged, progress, seconds } from "./firstStart.ts"
-import { requireKnownVariables } from "./firstVariables.ts"
-import { resolvedQuietly, settingFlags } from "./flags.ts"
+import { resolvedQuietly, settingFlags, tellUnknown } from "./flags.ts"
 import { handOver, layerOwnDecisions, nodeName, untilOutdated, whileMoving } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
-import { billingOf, mailSentence, relayOf, speechServiceOf } from "./serveOptions.ts"
 import type { Ready, WorkerSeat } from "./workers/messages.ts"
 import { superviseWorkers } from "./workers/superviseWorkers.ts"
 import { allMetrics, giveMetrics, isWorker, takeSeat, tellReady } from "./workers/worker.ts"
+
+// Derives the options of the platform's parts from the configuration of `sluice serve`.
+
+/** The configured speech service; undefined without one. */
+export const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
+  talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
+
+const dayMillis = 24 * 60 * 60 * 1000
+
+/** The prices on sale, and the way of payment. */
+export const billingOf = (config: Config) => ({
+  ...soldBy(config),
+  allowsLoopback: config.billingPayments === "automatic",
+  stripe:
+    config.stripeKey === undefined || config.stripeWebhookSecret === undefined
+      ? undefined
+      : { key: config.stripeKey, webhookSecret: config.stripeWebhookSecret, url: config.stripeUrl }
+})
+
+const soldBy = ({ billingDueDays, billingGraceDays, billingPayments, billingPrices }: Config) => ({
+  catalogue: billingPrices ?? builtInCatalogue,
+  terms: {
+    settlement: billingPayments === "automatic" ? ("at once" as const) : ("by operator" as const),
+    graceMillis: billingGraceDays * dayMillis,
+    dueMillis: billingDueDays * dayMillis
+  }
+})
+/** The configured relay; undefined without one. */
+export const relayOf = (
+  config: Config,
+  keys: { readonly secretsKeys: Redacted.Redacted<SecretsKeys>; readonly publicUrl: () => string }
+) =>
+  config.smtpUrl === undefined
+    ? undefined
+    : {
+        url: config.smtpUrl,
+        tls: config.smtpTls,
+        connections: config.smtpConnections,
+        mailsPerSecond: config.smtpRate,
+        attachmentTargets: config.webhookTargets,
+        bounceDomain: config.bounceDomain,
+        ...keys
+      }
+
+/** The destination of live mail, in a sentence. */
+export const mailSentence = (config: Config): string => {
+  if (config.holdMail === "on") return "Live mail is held until a start without SLUICE_HOLD_MAIL=on"
+  if (config.smtpUrl !== undefined) {
+    const relay = relayName(parseRelayAddress(Redacted.value(config.smtpUrl))!)
+    return `Live mail goes to the relay ${relay}`
+  }
+  return mailboxWanted(config)
+    ? "Live mail goes to the local mailbox, /dev/mailbox, because there is no relay (SLUICE_SMTP_URL)"
+    : "Live mail waits, because there is no relay (SLUICE_SMTP_URL)"
+}
+
+// Refuses unknown variables at a first start (docs/operating.md): it fixes some settings for ever, so a misspelt one
+// must not get its default. Later starts only log them.
+
+/** A first start was given variables that look like settings and are none. */
+export class UnknownVariables extends Data.TaggedError("UnknownVariables")<{ readonly names: ReadonlyArray<string> }> {
+  override get message(): string {
+    const known = Object.values(settings).map(({ env }) => env)
+    const shown = this.names.map((name) => {
+      const near = nearestName(name, known)
+      return near === undefined ? name : `${name} (did you mean ${near}?)`
+    })
+    const [is, them] = shown.length === 1 ? ["is no setting", "it"] : ["are no settings", "them"]
+    return `${shown.join(", ")} ${is}. A first start refuses ${them}, because some settings, such as ${settings.partitions.env}, are fixed for ever by it.`
+  }
+}
+
+/**
+ * Whether a platform has run before on what is configured: on the embedded database of the data folder, or on the named
+ * one.
+ */
+const hasRun = ({ databaseUrl, dataDir }: Config) =>
+  databaseUrl === undefined
+    ? Effect.sync(() => existsSync(join(resolve(dataDir), "postgres")))
+    : isMigrated({ url: databaseUrl })
+
+/**
+ * Fails at a first start with unknown variables, and names them at a later one. To be asked before anything is made.
+ */
+export const requireKnownVariables = Effect.fnUntraced(function* (config: Config, unknown: ReadonlyArray<string>) {
+  if (unknown.length === 0) return
+  if (!(yield* hasRun(config))) return yield* new UnknownVariables({ names: unknown })
+  yield* tellUnknown(unknown)
+})
 
 /** Checks the configured servers before any embedded one is started, so that a mistake shows immediately. */
 const requireNamed = Effect.fnUntraced(function* (config: Config) {

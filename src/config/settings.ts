@@ -7,13 +7,68 @@ import { Data, Result, Schema } from "effect"
 import { defaultConfig } from "../engine/config.ts"
 import { targetPolicies } from "../webhooks/target/targets.ts"
 import { billingSettings } from "./billingSettings.ts"
-import { clusterSettings } from "./clusterSettings.ts"
-import { adminKey, apiKey, headers, integer, namespace, oneOf, type Setting, secret, text, url } from "./kinds.ts"
+import {
+  adminKey,
+  apiKey,
+  duration,
+  headers,
+  integer,
+  namespace,
+  oneOf,
+  type Setting,
+  secret,
+  text,
+  url
+} from "./kinds.ts"
 import { mailSettings } from "./mailSettings.ts"
-import { outageSettings } from "./outageSettings.ts"
 import { addressRanges, natsUrl, postgresUrl, proxyUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 import { givenIn, unknownVariables } from "./variables.ts"
+
+// Defines the settings for outages of a server, and for the return of an older one (docs/operating.md), for the table
+// in `settings.ts`.
+
+export const outageSettings = {
+  keyGrace: duration("24h")({
+    env: "SLUICE_KEY_GRACE",
+    fallback: "10m",
+    description: "How long API keys that were used before keep working while PostgreSQL is away; 0s for not at all"
+  }),
+  logKeep: duration("8760h")({
+    env: "SLUICE_LOG_KEEP",
+    fallback: "24h",
+    description:
+      "How long frames stay in the log behind checkpoints, so that a PostgreSQL restored from a backup of that age catches up by itself; at most half of each log is used for it"
+  })
+} as const
+
+// Defines the settings of several machines (docs/cluster.md), for the table in `settings.ts`.
+
+export const clusterSettings = {
+  placement: oneOf(["machine", "cluster"])({
+    env: "SLUICE_PLACEMENT",
+    fallback: "machine",
+    description:
+      "Whether this process runs all partitions, or shares them with others on the same DATABASE_URL and NATS_URL"
+  }),
+  role: oneOf(["all", "api", "engine"])({
+    env: "SLUICE_ROLE",
+    fallback: "all",
+    description: "Work of a node of a cluster: everything, requests without partitions, or partitions without requests"
+  }),
+  workers: integer(
+    1,
+    64
+  )({
+    env: "SLUICE_WORKERS",
+    fallback: "1",
+    description: "Processes that serve on this machine behind one port, and share its partitions; each uses one core"
+  }),
+  node: text({
+    env: "SLUICE_NODE",
+    description: "Name of a node of a cluster, which no other one has; default: the machine's name and the process id"
+  })
+} as const
 
 /** The table of all settings. A key added here thereby has its flag, its check and its line in `sluice config`. */
 export const settings = {

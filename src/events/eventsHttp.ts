@@ -2,12 +2,12 @@
  * Handles requests to the event log. It answers with the stored texts, so that an event has the same bytes here and in
  * every delivery. Needs `EventLog`, `EventStreams`, `Engine` and `Authentication`.
  */
-
-import { Clock, Effect, Result, Stream } from "effect"
+import { Clock, Duration, Effect, Result, Schema, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { Engine } from "../engine/Engine.ts"
+import * as Reactors from "../engine/Reactors.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { databaseFailed } from "../http/databaseFailure.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
@@ -22,13 +22,36 @@ import {
 import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { givenKey } from "../platform/layerAccess.ts"
-import { awaitRecent } from "./awaitRecent.ts"
 import { catalogue } from "./catalogue.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventOrigins } from "./EventOrigins.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
+import { EventId, eventIdPrefix } from "./event.ts"
 import { EventsApi } from "./eventsApi.ts"
 import { type EventPattern, matchesAny, parsePattern, parsePatterns } from "./patterns.ts"
+
+// Waits for the row of an event that was delivered before its row was written (docs/platform.md, 5.4): a receiver that
+// asks for the event it has just got finds it. Needs `Engine`.
+
+/** The longest wait, milliseconds; where another process serves the partition, the only one. */
+const longestMillis = 1_000
+const elsewhereMillis = 200
+
+const isEventId = Schema.is(EventId)
+
+/** The partition that an event's id names (docs/architecture.md, rule 8). */
+const partitionOf = (eventId: string): number =>
+  Number.parseInt(eventId.slice(eventIdPrefix.length, eventIdPrefix.length + 4), 16)
+
+/** Answers whether a second look may find an event that the first one did not. */
+export const awaitRecent = (organizationId: string, eventId: string): Effect.Effect<boolean, never, Engine> =>
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    if (!isEventId(eventId) || partitionOf(eventId) !== engine.partitionOf(organizationId)) return false
+    const isHere = yield* Effect.timeoutOption(Reactors.settledFor(organizationId), Duration.millis(longestMillis))
+    if (isHere._tag === "Some" && !isHere.value) yield* Effect.sleep(Duration.millis(elsewhereMillis))
+    return true
+  })
 
 /** How often a stream shows that it lives while nothing happens. */
 export const heartbeatMillis = 15_000

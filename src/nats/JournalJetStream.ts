@@ -4,7 +4,7 @@
  * meaning. Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers, type Msg } from "@nats-io/transport-node"
-import { Clock, Duration, Effect, Layer, type Scope, Stream } from "effect"
+import { Clock, Duration, Effect, Layer, Schedule, type Scope, Stream } from "effect"
 import { maximumFrameBytes } from "../engine/limits.ts"
 import {
   Journal,
@@ -18,7 +18,7 @@ import {
 } from "../engine/ports/Journal.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Api from "./jetStreamApi.ts"
-import { awaitLeader } from "./leader.ts"
+import { apiTimeoutMillis } from "./jetStreamApi.ts"
 import {
   adoptLogStream,
   deploymentOf,
@@ -31,6 +31,46 @@ import { surveyLogStreams } from "./logSurvey.ts"
 import * as OrderedReader from "./orderedReader.ts"
 import { publishAnswerOf } from "./publishAnswer.ts"
 import * as Requests from "./requests.ts"
+
+// Waits until a log that was just opened has a leader that accepts its frames. A cluster reports that a stream is
+// created before every server has heard who leads it, and then says "no responders" for some milliseconds; under load,
+// or during an election, for longer.
+
+/** Longer than a cluster takes to elect a leader where the old one was killed. */
+export const leaderPatienceMillis = 10_000
+
+const retryMillis = 20
+
+/** No log gets that far, so nothing is ever stored behind it. */
+const neverLast = Number.MAX_SAFE_INTEGER
+
+/** An attempt that must be refused: by whom it is, takes frames. */
+const attempt = (log: Pick<Log, "publish">): Effect.Effect<PublishAnswer> =>
+  log.publish({
+    bytes: new Uint8Array(),
+    identity: "",
+    expectedLast: neverLast,
+    timeoutMillis: apiTimeoutMillis
+  })
+
+const isSilence = ({ _tag }: PublishAnswer): boolean => _tag === "NoLeader" || _tag === "NoAnswer" || _tag === "NotSent"
+
+/** Returns once a leader answers, and stores nothing. */
+export const awaitLeader = (log: Pick<Log, "partition" | "publish">): Effect.Effect<void, JournalUnavailable> =>
+  attempt(log).pipe(
+    Effect.repeat({ while: isSilence, schedule: Schedule.spaced(Duration.millis(retryMillis)) }),
+    Effect.asVoid,
+    Effect.timeoutOrElse({
+      duration: Duration.millis(leaderPatienceMillis),
+      orElse: () =>
+        Effect.fail(
+          new JournalUnavailable({
+            partition: log.partition,
+            message: `the log of partition ${log.partition} cannot be opened now: nobody has taken frames for ${leaderPatienceMillis} ms`
+          })
+        )
+    })
+  )
 
 export type JournalOptions = Omit<LogStreamOptions, "newBytes">
 

@@ -2,7 +2,7 @@
  * Looks up and searches numbers (docs/platform.md, 4). Reads the directory in memory and the inventory in PostgreSQL,
  * and answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
  */
-import { Clock, Context, Data, Effect, Layer } from "effect"
+import { Clock, Context, Data, DateTime, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import {
   type CodeFilters,
@@ -18,10 +18,18 @@ import {
 import { Engine } from "../engine/Engine.ts"
 import { awaitEventStored, type EventNotStored } from "../platform/awaitEventStored.ts"
 import { Inventory } from "./Inventory.ts"
-import { localTime } from "./localTime.ts"
 import { isFound, type NumberFault, noRecordOf, numberResult } from "./numberResult.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
+
+// Tells the time in a zone (docs/platform.md, 4.2). Pure.
+
+/** The time in a zone of an IANA name, to the second: `2026-07-06T08:30:00-04:00`. */
+export const localTime = (atMillis: number, timeZone: string): string => {
+  const wholeSeconds = Math.floor(atMillis / 1000) * 1000
+  const local = DateTime.setZoneNamedUnsafe(DateTime.makeUnsafe(wholeSeconds), timeZone)
+  return DateTime.formatIsoOffset(local).replace(".000", "")
+}
 
 /** The directory has no record of a number's code. */
 export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn: string }> {

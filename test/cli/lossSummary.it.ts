@@ -2,7 +2,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { lossSummary } from "../../src/cli/lossSummary.ts"
+import { lossSummary } from "../../src/cli/recover.ts"
 import { partitionOf } from "../../src/engine/address.ts"
 import { createEventTables } from "../../src/events/migrations.ts"
 import { createEmailsTable } from "../../src/send/emails/table.ts"

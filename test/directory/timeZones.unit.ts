@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { allTimeZoneNames, timeZoneNames, zonesOfCell } from "../../src/directory/timeZones.ts"
-import { localTime } from "../../src/telco/localTime.ts"
+import { localTime } from "../../src/telco/Telco.ts"
 
 /** The zones of area codes as the report writes them, and the names that stand for them. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Arrivals, rememberedArrivals } from "../../src/engine/shell/remote/Arrivals.ts"
+import { Arrivals, rememberedArrivals } from "../../src/engine/shell/remote/ownerCalls.ts"
 import { Prng } from "../../src/simulation/kernel/Prng.ts"
 
 describe("numbered messages", () => {

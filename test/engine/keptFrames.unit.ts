@@ -5,7 +5,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { firstYoung, keptShare, overShare } from "../../src/engine/shell/stores/keptBelow.ts"
+import { firstYoung, keptShare, overShare } from "../../src/engine/shell/stores/writeCheckpoints.ts"
 import { Prng } from "../../src/simulation/kernel/Prng.ts"
 import { Counter } from "./support/actors.ts"
 import { type Deployment, makeDeployment, type StartOptions, serving } from "./support/deployment.ts"

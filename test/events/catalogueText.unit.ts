@@ -1,7 +1,7 @@
 /** The catalogue in the documentation is the catalogue in the code: every type, field and example, and nothing else. */
 import { describe, expect, it } from "vitest"
 import { openApiText } from "../../src/api/openApiText.ts"
-import { catalogueText } from "../../src/events/catalogueText.ts"
+import { catalogueText } from "../../src/events/eventsApi.ts"
 import { type CataloguedType, catalogue, checkData } from "../../src/events/index.ts"
 
 const sections = new Map(

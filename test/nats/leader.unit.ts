@@ -3,7 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { PublishAnswer, PublishRequest } from "../../src/engine/ports/Journal.ts"
-import { awaitLeader, leaderPatienceMillis } from "../../src/nats/leader.ts"
+import { awaitLeader, leaderPatienceMillis } from "../../src/nats/JournalJetStream.ts"
 
 /** A log whose leader answers so, one after the other, and the last for ever. */
 const answering = (...answers: ReadonlyArray<PublishAnswer>) => {

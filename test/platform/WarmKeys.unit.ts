@@ -1,8 +1,7 @@
 /** The trust in a warm key, beside a model that remembers every change. */
 import { describe, expect, it } from "@effect/vitest"
-import { isTrusted } from "../../src/platform/keyTrust.ts"
 import type { Principal } from "../../src/platform/model.ts"
-import { WarmKeys } from "../../src/platform/WarmKeys.ts"
+import { isTrusted, WarmKeys } from "../../src/platform/WarmKeys.ts"
 import { Prng } from "../../src/simulation/kernel/Prng.ts"
 
 const principal: Principal = {

@@ -1,7 +1,7 @@
 /** Rules on texts, voices and the programs' lists. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
-import { readable, readListing, wordsPerMinuteOf } from "../../src/talk/espeak/voiceList.ts"
+import { readable, readListing, wordsPerMinuteOf } from "../../src/talk/espeak/EspeakEngine.ts"
 import { charactersOf, splitText } from "../../src/talk/splitText.ts"
 import { unknownVoice } from "../../src/talk/voices.ts"
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { type RunnerAddress, type RunnerStorage, ShardId } from "effect/cluster"
-import { LockWatch } from "../../../src/postgres/cluster/lockWatch.ts"
+import { LockWatch } from "../../../src/postgres/cluster/PlacementCluster.ts"
 import { partitionOfShard } from "../../../src/postgres/cluster/shards.ts"
 
 const shards = [1, 2].map((id) => ShardId.make("default", id))

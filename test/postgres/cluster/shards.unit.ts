@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ClusterError, RunnerAddress, type RunnerStorage, ShardId } from "effect/cluster"
-import { LockWatch } from "../../../src/postgres/cluster/lockWatch.ts"
+import { LockWatch } from "../../../src/postgres/cluster/PlacementCluster.ts"
 import { shardNames } from "../../../src/postgres/cluster/shards.ts"
 
 /** As effect/cluster does it. */

@@ -4,13 +4,14 @@
  * `writeCheckpoints.ts`, `feedSignals.ts`, `react.ts` and `supervise.ts` are the others.
  */
 import { Deferred, Duration, Effect, Exit, Semaphore } from "effect"
+import { type ActorAddress, formatAddress } from "../../address.ts"
 import type { Caller } from "../../core/actors/Organization.ts"
 import { PartitionCore } from "../../core/PartitionCore.ts"
 import type { Instant } from "../../core/PartitionTime.ts"
 import type { CoreTurn, StoredDraft } from "../../core/protocol.ts"
 import { type AskError, EngineRefused, PartitionStopped, PartitionUnavailable } from "../../errors.ts"
 import { decodeFrame } from "../../frame.ts"
-import { maximumDrainMillis, retryAfterMillis } from "../../limits.ts"
+import { brakeWarningMillis, maximumDrainMillis, maximumWakes, retryAfterMillis } from "../../limits.ts"
 import type { LogPosition } from "../../ports/Checkpoints.ts"
 import type { Log } from "../../ports/Journal.ts"
 import { recordsOf } from "../../records.ts"
@@ -21,10 +22,37 @@ import { Feed } from "../reactors/Feed.ts"
 import { ReactorTasks } from "../reactors/ReactorTasks.ts"
 import { readClocks } from "../readClocks.ts"
 import { FailedSignals } from "../signals/FailedSignals.ts"
-import { BrakeWarnings } from "./BrakeWarnings.ts"
 import type { EngineContext, Status } from "./EngineContext.ts"
 import type { PartitionMetrics } from "./PartitionMetrics.ts"
 import { Traces } from "./Traces.ts"
+
+// Warns operators of actors that are paused because they are woken too often (docs/architecture.md, "Wakes"): once a
+// minute for each kind, however many actors it has. The kinds of an engine bound it.
+
+export class BrakeWarnings {
+  /** The last warning of each kind, monotonic milliseconds. */
+  private readonly toldAt = new Map<string, number>()
+  private untold: ReadonlyArray<string> = []
+
+  /** Notes an actor that is paused now. */
+  note(address: ActorAddress, monotonic: number): void {
+    const last = this.toldAt.get(address.kind) ?? Number.NEGATIVE_INFINITY
+    if (monotonic - last < brakeWarningMillis) return
+    this.toldAt.set(address.kind, monotonic)
+    const name = formatAddress(address)
+    this.untold = [
+      ...this.untold,
+      `${name} was woken ${maximumWakes} times within a second and is held for a second: its wake does not move its time ahead`
+    ]
+  }
+
+  /** Takes the warnings that were not shown yet. */
+  take(): ReadonlyArray<string> {
+    const { untold } = this
+    if (untold.length > 0) this.untold = []
+    return untold
+  }
+}
 
 /** Answers an ask. */
 export type Resume = (exit: Exit.Exit<unknown, unknown>) => void

@@ -7,14 +7,66 @@ import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Engine } from "../../../engine/Engine.ts"
 import { EngineOnDemand } from "../../../platform/EngineOnDemand.ts"
-import { type Mode, SendAccount, SendEmail } from "../../account/actors/index.ts"
+import { bareAddress, type EmailReport, type Mode, SendAccount, SendEmail } from "../../account/actors/index.ts"
 import { MessageContents } from "../../emails/contents/MessageContents.ts"
 import { engineAsks } from "../../library/admissionAsks.ts"
-import { recipientsOf } from "../../Message.ts"
+import { type Message, recipientsOf } from "../../Message.ts"
 import { ReportCounter } from "../../ReportCounter.ts"
-import { type Feedback, parseFeedback, type VerpTarget } from "../parse/index.ts"
+import {
+  type AbuseReport,
+  type DeliveryReport,
+  type Feedback,
+  parseFeedback,
+  type RecipientStatus,
+  type VerpTarget
+} from "../parse/index.ts"
 import { type ReturnPathKeys, readReturnPath } from "../parse/returnPathKeys.ts"
-import { reportOf } from "./feedbackReports.ts"
+
+// Maps a report of another mail system to its meaning for the recipient that its return path names (docs/handoff.md,
+// 6). Pure.
+
+/** Whom and what it is about. */
+export interface ReportSubject {
+  readonly id: string
+  readonly sender: string
+  readonly message: Message
+  /** As the message has it. */
+  readonly recipient: string
+}
+
+/** The status of the recipient. Where its address leads to others, one of them says nothing of it. */
+const statusFor = ({ recipients }: DeliveryReport, recipient: string): RecipientStatus | undefined => {
+  const bare = bareAddress(recipient)
+  const own = recipients.find((one) =>
+    [one.recipient, one.originalRecipient].some((address) => address !== null && bareAddress(address) === bare)
+  )
+  return own ?? (recipients.length === 1 ? recipients[0] : undefined)
+}
+
+const ofDelivery = (about: ReportSubject, report: DeliveryReport): EmailReport | undefined => {
+  const { id, message, recipient, sender } = about
+  const found = statusFor(report, recipient)
+  if (found === undefined) return undefined
+  const { action, answer, reason, status } = found
+  const said = { id, sender, recipient, from: message.from, subject: message.subject, code: status }
+  const words = reason === null ? {} : { reason }
+  // Passed on to a system that reports nothing, or to several recipients, so nothing more is known.
+  if (action === "delivered") return { ...said, ...words, what: "delivered" }
+  if (action !== "failed") return undefined
+  // A report that is not about the address counts nowhere and suppresses nothing.
+  return answer === "permanent"
+    ? { ...said, ...words, what: "bounced", kind: "permanent" }
+    : { ...said, ...words, what: "bounced", kind: answer, suppresses: false, counts: false }
+}
+
+const ofAbuse = ({ id, message, recipient, sender }: ReportSubject, report: AbuseReport): EmailReport | undefined =>
+  report.isComplaint
+    ? { id, sender, recipient, from: message.from, subject: message.subject, what: "complained", kind: report.type }
+    : undefined
+
+/** The report for the account; undefined where it says nothing that counts. */
+export const reportOf = (about: ReportSubject, feedback: Feedback): EmailReport | undefined =>
+  feedback._tag === "DeliveryReport" ? ofDelivery(about, feedback) : ofAbuse(about, feedback)
 
 /**
  * The kind of a mail: `taken`, counted now or before; `silent`, a report that says nothing that counts; `late`, of an

@@ -2,13 +2,20 @@
  * `/dev/mailbox`: the local mailbox over HTTP (docs/handoff.md, 3). Only for a listener on one's own machine: it asks for no key. Needs `HttpRouter` and
  * `CaptureMailbox`.
  */
+
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { errorBody } from "../../../http/errors.ts"
 import type { Page } from "../../../http/server.ts"
 import { type CapturedMail, CaptureMailbox } from "../CaptureMailbox.ts"
-import { emlOf } from "./eml.ts"
+import { composed } from "../smtp/compose.ts"
 import { detailOf, listPage, mailPage, mailPolicy, pagePolicy, summaryOf } from "./mailPages.ts"
+
+// A captured mail as a mail program would get it (RFC 5322).
+
+/** The mail's bytes. Attachments that are named by an address alone are left out. */
+export const emlOf = ({ mail }: CapturedMail): Effect.Effect<Buffer> =>
+  composed({ message: mail.message, messageId: `<${mail.id}@sluice.invalid>`, date: mail.acceptedAt })
 
 const path = "/dev/mailbox"
 

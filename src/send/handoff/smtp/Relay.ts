@@ -2,7 +2,6 @@
  * A relay: pooled connections to one SMTP server, and whether it can be reached (docs/handoff.md, 2.1 and 2.2). A mail is never sent over a second connection after all of
  * it was passed on over a first one. Needs no service.
  */
-
 import { Readable } from "node:stream"
 import { Clock, Duration, Effect, Option, Redacted, type Scope } from "effect"
 import SmtpPool from "nodemailer/lib/smtp-pool"
@@ -20,7 +19,6 @@ import {
   transactionMillis
 } from "./limits.ts"
 import { answerOfReply, outcomeOf, type SmtpError } from "./outcomes.ts"
-import { RateSpacer } from "./RateSpacer.ts"
 import { type OnTrouble, watchRelay } from "./reachability.ts"
 import {
   type OnCertificate,
@@ -30,6 +28,26 @@ import {
   relayName,
   tlsOptions
 } from "./relayAddress.ts"
+
+// Spaces turns evenly over a second, each a little after the one before. Pure: the time is an argument, in
+// milliseconds.
+
+export class RateSpacer {
+  private readonly pauseMillis: number
+  private nextAt = Number.NEGATIVE_INFINITY
+
+  constructor(perSecond: number) {
+    this.pauseMillis = 1_000 / perSecond
+  }
+
+  /** When the next turn is; undefined, and none is taken, where that is after `latest`. */
+  take(now: number, latest: number): number | undefined {
+    const at = Math.max(now, this.nextAt)
+    if (at > latest) return undefined
+    this.nextAt = at + this.pauseMillis
+    return at
+  }
+}
 
 export interface RelayOptions {
   /** `smtp://user:password@host:587` or `smtps://…`, as the setting's check has let it pass. */

@@ -2,7 +2,7 @@
  * The mailer: hands live mail to a relay (docs/handoff.md, 2.1 to 2.4), signed with its domain's key, and with a return path that names email and recipient where there is a
  * domain for bounces. Needs `SigningKeys` and `CaptureMailbox`.
  */
-import { Clock, type Context, Effect, Layer, Metric } from "effect"
+import { Clock, type Context, Deferred, Duration, Effect, Layer, Metric } from "effect"
 import { verpOf } from "../../feedback/parse/verp.ts"
 import type { Unsubscription } from "../../feedback/unsubscribe/unsubscribeLink.ts"
 import { hasUnsubscribe, recipientsOf } from "../../Message.ts"
@@ -18,10 +18,10 @@ import {
   plainAddress,
   type Transport
 } from "../MailTransport.ts"
+import { AccountTurns, type AccountTurnsOptions, type Wish } from "./AccountTurns.ts"
 import { AttachmentMissing, type FetchAttachments, type FetchGuard, makeFetchAttachments } from "./attachments.ts"
 import { composed } from "./compose.ts"
 import { withDkim } from "./dkimSigner.ts"
-import { type InTurn, makeInTurn } from "./inTurn.ts"
 import {
   fetchingEmails,
   fetchingEmailsOfOrganization,
@@ -33,6 +33,42 @@ import {
 import { type RelayTrouble, relayTroubles } from "./outcomes.ts"
 import { makeRelay, type Relay, type RelayOptions } from "./Relay.ts"
 import { SigningKeys } from "./SigningKeys.ts"
+
+// Works in a place, which accounts get in turn, and for which a work waits so long; else nothing was begun
+// (docs/handoff.md, 2.1). Needs no service.
+
+interface Waiting extends Wish {
+  readonly turn: Deferred.Deferred<void>
+}
+
+export type InTurn = <A, E>(wish: Wish, work: Effect.Effect<A, E>, late: A) => Effect.Effect<A, E>
+
+export const makeInTurn = (options: AccountTurnsOptions, waitMillis: number): InTurn => {
+  const turns = new AccountTurns<Waiting>(options)
+  const go = () => {
+    for (let next = turns.next(); next !== undefined; next = turns.next()) Deferred.doneUnsafe(next.turn, Effect.void)
+  }
+  return ({ account, domain }, work, late) =>
+    Effect.acquireUseRelease(
+      Effect.sync((): Waiting => {
+        const wish = { account, domain, turn: Deferred.makeUnsafe<void>() }
+        turns.want(wish)
+        go()
+        return wish
+      }),
+      (wish) =>
+        Effect.gen(function* () {
+          const got = yield* Effect.timeoutOption(Deferred.await(wish.turn), Duration.millis(waitMillis))
+          // A turn that has come in the same moment is given back behind the work.
+          return got._tag === "None" ? late : yield* work
+        }),
+      (wish) =>
+        Effect.sync(() => {
+          if (!turns.withdraw(wish)) turns.ended(wish)
+          go()
+        })
+    )
+}
 
 export class RelayMetrics {
   private readonly context: Context.Context<never>

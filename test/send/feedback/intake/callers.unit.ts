@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { CallerLimits } from "../../../../src/send/feedback/intake/CallerLimits.ts"
+import { CallerLimits } from "../../../../src/send/feedback/intake/BounceListener.ts"
 
 const times = <A>(count: number, of: () => A): ReadonlyArray<A> => Array.from({ length: count }, of)
 

@@ -1,7 +1,7 @@
 /** The effect of reports on the recipient of a return path, and of other mail systems' signals. */
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import { reportOf } from "../../../../src/send/feedback/intake/feedbackReports.ts"
+import { reportOf } from "../../../../src/send/feedback/intake/FeedbackIntake.ts"
 import { feedbackSignal } from "../../../../src/send/feedback/intake/feedbackSignal.ts"
 import { parseFeedback } from "../../../../src/send/feedback/parse/index.ts"
 import { abuseReport, type Bounce, deliveryStatus } from "./reports.ts"

@@ -9,8 +9,7 @@ import {
   maximumCapturedCharacters
 } from "../../../../src/send/handoff/CaptureMailbox.ts"
 import type { OutgoingMail } from "../../../../src/send/handoff/MailTransport.ts"
-import { emlOf } from "../../../../src/send/handoff/mailbox/eml.ts"
-import { mailboxPages } from "../../../../src/send/handoff/mailbox/mailboxPages.ts"
+import { emlOf, mailboxPages } from "../../../../src/send/handoff/mailbox/mailboxPages.ts"
 import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../../src/send/handoff/mailbox/mailPages.ts"
 import type { Message } from "../../../../src/send/Message.ts"
 

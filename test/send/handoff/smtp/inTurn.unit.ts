@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { makeInTurn } from "../../../../src/send/handoff/smtp/inTurn.ts"
+import { makeInTurn } from "../../../../src/send/handoff/smtp/SmtpTransport.ts"
 
 const wish = (account: string) => ({ account, domain: "one.test" })
 

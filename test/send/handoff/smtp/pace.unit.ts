@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { RateSpacer } from "../../../../src/send/handoff/smtp/RateSpacer.ts"
+import { RateSpacer } from "../../../../src/send/handoff/smtp/Relay.ts"
 
 describe("a pace of 5 in a second", () => {
   it("gives turns 200 ms apart, at once where it is idle, and none too far ahead", () => {

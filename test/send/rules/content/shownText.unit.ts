@@ -1,7 +1,7 @@
 /** Headers as mail programs show them, and that subjects are judged so. */
 import { describe, expect, it } from "vitest"
 import { riskySignalsOf } from "../../../../src/send/rules/content/index.ts"
-import { shownText } from "../../../../src/send/rules/content/shownText.ts"
+import { shownText } from "../../../../src/send/rules/content/riskyContent.ts"
 import { Prng } from "../../../../src/simulation/kernel/Prng.ts"
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
