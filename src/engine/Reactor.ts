@@ -51,7 +51,10 @@ export interface FactOf<out Fact> extends FactRecord {
  * A part of a reactor: its filter of records, and their handler. Made by `facts` and `events`. See
  * {@link Reactor.make}.
  */
-export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants" | "tasks">
+export interface Part<R = never> extends Pick<Reactor<R>, "handle" | "wants"> {
+  /** @internal */
+  readonly tasks?: Effect.Effect<ReadonlyArray<TaskSource>, never, R>
+}
 
 /**
  * The part for the facts of an actor, typed (docs/reactors.md). `handle` gets all facts of a batch in log order, at
