@@ -139,17 +139,24 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "http: what is over the limit passes where the fast lane serves",
-    find: "if (!passes(post.taken) || (!takesBody && input === undefined))",
-    replace: "if (!takesBody && input === undefined)",
+    find: "if (decision.allowed) this.passed()\n    else",
+    replace: "this.passed()\n    if (decision === undefined)",
     sentence: "a request over its limit acts all the same",
-    finders: ["sending.it"]
+    finders: ["fastLane.it"]
   },
   {
-    name: "http: a handler acts again for an answer that cannot be written",
-    find: "outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)",
-    replace: "counted(fiber, principal, taken)",
-    sentence: "an act whose answer fails is done twice",
-    finders: ["fastLaneStop.unit"]
+    name: "http: a fault of the program is not logged where the fast lane serves",
+    find: "if (status < 500) return\n",
+    replace: "return\n",
+    sentence: "operators do not learn of a request that failed",
+    finders: ["fastLaneFailures.unit"]
+  },
+  {
+    name: "http: the fast lane forgets the wait of a 503",
+    find: "if (status < 400) return this.state.responseHeaders",
+    replace: "if (status < 600) return this.state.responseHeaders",
+    sentence: "clients of a service that is away come back immediately, all of them",
+    finders: ["databaseAway.it", "fastLane.it"]
   },
   {
     name: "http: the fast lane ignores unknown parameters",
@@ -160,14 +167,14 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "http: an unauthorized request is not told how to give a key",
-    find: "if (response.status === 401) return challenged(state.responseHeaders)",
+    find: "if (status === 401) return challenged(state.responseHeaders)",
     replace: "",
     sentence: "clients that wait to be asked never give their key",
     finders: ["fastLane.it"]
   },
   {
     name: "http: a 503 does not say when to repeat the request",
-    find: "return response.status === 503 ? patient(context, response, state) : state.responseHeaders",
+    find: "return status === 503 ? patient(growth, nowNanos, state, retryAfter) : state.responseHeaders",
     replace: "return state.responseHeaders",
     sentence: "clients of a database that is away come back immediately, all of them",
     finders: ["databaseAway.it"]
