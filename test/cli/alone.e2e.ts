@@ -35,7 +35,12 @@ it("a command starts the servers for its own duration, and says so beside its re
   const children = await descendants(command.pid)
   const { code, stderr, stdout } = await command.finished
   expect(code, stderr).toBe(0)
-  expect(stderr.trimEnd().split("\n").sort()).toEqual([
+  // On a busy machine a partition may have to begin again, and says so.
+  const lines = stderr
+    .trimEnd()
+    .split("\n")
+    .filter((line) => !line.includes("could not go on and recovers"))
+  expect(lines.sort()).toEqual([
     expect.stringMatching(/^ {2}Making a database cluster for PostgreSQL 18\.\d+ …$/),
     expect.stringMatching(/^ {2}Starting PostgreSQL 18\.\d+ …$/),
     expect.stringMatching(/^ {2}Starting nats-server 2\.\d+\.\d+ …$/)
