@@ -40,6 +40,8 @@ export interface DispatchListener {
   readonly roomFor: (organizationId: string) => { readonly deliveries: number; readonly characters: number }
   /** Free capacity for first attempts of an endpoint. */
   readonly roomOf: (endpointId: string) => number
+  /** Whether it has a delivery already, such as one whose attempt an earlier life of the partition began. */
+  readonly holds: (deliveryId: string) => boolean
   /** Must not throw. */
   readonly committed: (committed: CommittedDeliveries) => void
   /** Takes in the state of endpoints from an acknowledged frame. Must not throw. */

@@ -179,6 +179,7 @@ export class MatchedBatch {
   private readonly left: RoomLeft
   private readonly leftOf = new Map<string, RoomLeft>()
   private readonly roomFor: (organizationId: string) => RoomLeft
+  private readonly holds: (deliveryId: string) => boolean
 
   /**
    * `listener` accepts deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
@@ -196,6 +197,7 @@ export class MatchedBatch {
     this.left = { ...(listener?.room() ?? noRoom) }
     this.roomFor = (organizationId) => ({ ...(listener?.roomFor(organizationId) ?? noRoom) })
     this.roomOf = (endpointId) => listener?.roomOf(endpointId) ?? 0
+    this.holds = (deliveryId) => listener?.holds(deliveryId) === true
     this.leasedUntil = now + (listener?.leaseMillis ?? 0)
   }
 
@@ -324,8 +326,9 @@ export class MatchedBatch {
       this.jobs.push({ ...job, leasedUntil: this.leasedUntil })
       return
     }
-    // Whether it is the first of its line only the queue can tell.
-    const isTaken = line === undefined && this.hasRoom(organization, endpointId, body.length)
+    // An attempt that an earlier life has begun goes on, so its job is taken. One of a line is repeated in its turn:
+    // those before it may have to be repeated too, and only the queue can tell which is the first.
+    const isTaken = line === undefined && (this.holds(id) || this.hasRoom(organization, endpointId, body.length))
     this.jobs.push({ ...job, leasedUntil: isTaken ? this.leasedUntil : undefined })
     if (isTaken)
       this.taken.push({

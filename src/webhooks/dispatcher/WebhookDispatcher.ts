@@ -207,6 +207,7 @@ export const make = (
       room: () => dispatching.room(),
       roomFor: (organizationId) => dispatching.roomFor(organizationId),
       roomOf: (endpointId) => dispatching.roomOf(endpointId),
+      holds: (deliveryId) => dispatching.held.has(deliveryId),
       committed: (committed) => dispatching.committed(committed),
       followed: (endpoints) => dispatching.followed(endpoints),
       offer: (deliveries) => dispatching.offer(deliveries),

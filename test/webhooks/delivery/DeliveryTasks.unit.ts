@@ -59,6 +59,7 @@ class World {
       room: () => ({ deliveries: 0, characters: 0 }),
       roomFor: () => ({ deliveries: 0, characters: 0 }),
       roomOf: () => 0,
+      holds: () => false,
       committed: () => undefined,
       followed: () => undefined,
       offer: (deliveries) => {

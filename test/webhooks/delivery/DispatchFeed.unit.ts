@@ -8,6 +8,7 @@ const listener = (): DispatchListener => ({
   room: () => ({ deliveries: 0, characters: 0 }),
   roomFor: () => ({ deliveries: 0, characters: 0 }),
   roomOf: () => 0,
+  holds: () => false,
   committed: () => undefined,
   followed: () => undefined,
   offer: () => undefined,

@@ -35,6 +35,7 @@ const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100, ofOrga
   room: () => ({ deliveries, characters }),
   roomFor: () => ({ deliveries, characters, ...ofOrganization }),
   roomOf: () => ofEndpoint,
+  holds: () => false,
   committed: () => undefined,
   followed: () => undefined,
   offer: () => undefined,
@@ -147,6 +148,17 @@ describe("a batch of the log", () => {
     expect(batch.taken.map(({ eventId }) => eventId)).toEqual([`evt_${uuid(1)}`])
     expect(batch.jobs.map(({ leasedUntil }) => leasedUntil)).toEqual([now + leaseMillis, undefined])
     expect([...batch.queued.keys()]).toEqual(["a"])
+  })
+
+  it("given a delivery whose attempt an earlier life has begun, then its job is taken, without room too", () => {
+    const deliveries = 0
+    const holding = (isHeld: boolean) =>
+      new MatchedBatch([folded("a")], { ...listener({ deliveries }), holds: () => isHeld }, now)
+    const [held, other] = [holding(true), holding(false)]
+    for (const batch of [held, other]) batch.event(telcoEvent(1))
+    expect(held.taken).toMatchObject([{ endpointId: "a", attempt: 1, leasedUntil: now + leaseMillis }])
+    expect(held.jobs).toMatchObject([{ leasedUntil: now + leaseMillis }])
+    expect(other.taken).toEqual([])
   })
 
   it("given room for one more delivery of each endpoint, then each has its own", () => {
