@@ -7,7 +7,6 @@ import { BoundedMap } from "../common/BoundedMap.ts"
 import type { Principal } from "./model.ts"
 
 // Decides how long a process trusts its knowledge of a key (docs/platform.md, 2.3). Pure: the time is an argument.
-// Needs nothing.
 
 /** News of changes of keys, and their source. */
 export interface Hearing {

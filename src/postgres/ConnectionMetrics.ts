@@ -1,6 +1,6 @@
 /**
  * Shows how many connections PostgreSQL has, and how many it allows, each minute: a server without a free one refuses
- * whoever comes next. A minute in which it does not answer keeps the last figures. Needs `SqlClient`.
+ * the next program. A minute in which it does not answer keeps the last figures. Needs `SqlClient`.
  */
 import { Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"

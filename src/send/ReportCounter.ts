@@ -1,6 +1,6 @@
 /**
- * Counts what is reported of recipients (docs/handoff.md, 4). The kind of a complaint is a text of whoever reports it,
- * so only the registered kinds are labels: the number of series has a bound. Updated synchronously.
+ * Counts reports about recipients (docs/handoff.md, 4). The kind of a complaint is a text of its reporter, so only the
+ * registered kinds are labels: the number of series has a bound. Updated synchronously.
  */
 import { type Context, Metric } from "effect"
 

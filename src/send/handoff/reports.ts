@@ -4,8 +4,7 @@ import type { Message } from "../Message.ts"
 import { handoffDelaysMillis } from "./limits.ts"
 import { type HandoffAnswer, type PartAnswer, plainAddress } from "./MailTransport.ts"
 
-// Recipients of test mail that act out their name (docs/handoff.md, 2): what is reported of them right after the hand-
-// off. Pure.
+// Recipients of test mail act out their name (docs/handoff.md, 2): these are the reports right after the hand-off. Pure.
 
 const simulated = /^(delivered|bounced|complained)(?:\+[^@]*)?@simulator\.invalid$/
 

@@ -134,7 +134,7 @@ export class DispatchLines {
     return this.recordedThrough.get(partition) ?? 0
   }
 
-  /** The store may hold deliveries that nobody has told, of frames up to `frame`. */
+  /** The store may hold deliveries that this process does not know, of frames up to `frame`. */
   doubt(worker: Worker, frame = 0): void {
     const lines = this.endpoints.get(worker.endpointId)
     if (lines === undefined) return

@@ -1,6 +1,6 @@
 /**
  * Holds the dispatcher's memory: workers of endpoints, their deliveries, and the workers that want more. Everything
- * here is synchronous; the fibers around it are in `attempt.ts`, `storeSync.ts` and `WebhookDispatcher.ts`.
+ * here is synchronous; the fibers around it are in `attemptDelivery.ts`, `storeSync.ts` and `WebhookDispatcher.ts`.
  */
 import { type Clock, Effect, MutableList } from "effect"
 import { BoundedMap } from "../../common/BoundedMap.ts"
@@ -15,6 +15,7 @@ import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./Concurrenc
 import { type Departure, DispatchLines, departed, departureOf, type LinesHost } from "./DispatchLines.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { EndpointRates } from "./EndpointRates.ts"
+import { StoreTimers } from "./StoreTimers.ts"
 import { type StateQuestion, Worker } from "./Worker.ts"
 
 export type DeliverySlot = Slot<TakenDelivery, Worker>
@@ -51,17 +52,8 @@ const freelyHeldCharacters = maximumHeldCharacters / 4
 /** Most idle workers that are kept. */
 const maximumIdleWorkers = 5_000
 
-/** Most timers for later looks at the store. The next scan finds what they do not cover. */
-const maximumTimers = 10_000
-
 /** Most deliveries that are remembered because their attempt outlived a life of their partition. */
 const maximumOutlived = 10_000
-
-interface Timer {
-  readonly at: number
-  readonly worker: Worker
-  readonly lane: number
-}
 
 /** Deliveries, and characters of their bodies. */
 export interface Room {
@@ -109,8 +101,7 @@ export class DispatcherState {
   isDraining = false
   /** Attempts that wait for an answer and are not overdue yet, oldest first. */
   private readonly flights = new Set<Flight>()
-  /** Timers, latest first. */
-  private readonly timers: Array<Timer> = []
+  private readonly timers = new StoreTimers()
   private readonly heldDeliveries = new Shares(maximumHeld)
   private readonly heldCharacters = new Shares(maximumHeldCharacters)
   private readonly rates: EndpointRates
@@ -517,32 +508,19 @@ export class DispatcherState {
 
   /** Looks at the store again at that time. */
   arm(worker: Worker, lane: number, at: number): void {
-    if (at >= worker.armedFor[lane]! || this.timers.length >= maximumTimers) return
-    worker.armedFor[lane] = at
-    let low = 0
-    let high = this.timers.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.timers[middle]!.at > at) low = middle + 1
-      else high = middle
-    }
-    this.timers.splice(low, 0, { at, worker, lane })
-    if (low === this.timers.length - 1) this.wakeup.notify()
+    if (this.timers.arm(worker, lane, at)) this.wakeup.notify()
   }
 
   /** Milliseconds until the next look; infinite without one. */
   untilTimer(): number {
-    const next = this.timers.at(-1)
-    return next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.at - this.now)
+    return this.timers.untilNext(this.now)
   }
 
   /** Makes the workers whose timers are due look at the store. */
   fireTimers(): void {
     const { now } = this
-    for (let timer = this.timers.at(-1); timer !== undefined && timer.at <= now; timer = this.timers.at(-1)) {
-      this.timers.pop()
-      const { at, lane, worker } = timer
-      if (worker.armedFor[lane] === at) worker.armedFor[lane] = Number.POSITIVE_INFINITY
+    for (let timer = this.timers.takeDue(now); timer !== undefined; timer = this.timers.takeDue(now)) {
+      const { lane, worker } = timer
       if (lane === jobLanes.line) {
         this.lines.fire(worker)
         continue
@@ -589,8 +567,7 @@ export class DispatcherState {
     this.queue.permit(worker, "none")
     for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
     for (const delivery of this.lines.forget(worker.endpointId)) this.giveBack(delivery)
-    for (let index = this.timers.length - 1; index >= 0; index--)
-      if (this.timers[index]!.worker === worker) this.timers.splice(index, 1)
+    this.timers.forget(worker)
   }
 
   private want(worker: Worker): void {

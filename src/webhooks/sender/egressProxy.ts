@@ -1,6 +1,6 @@
 /** Defines the proxy through which deliveries leave (docs/platform.md, 6.12), and reads its address. Pure. */
 
-/** A proxy: its place, and the credentials that it wants. See {@link makeTargetGuard}. */
+/** A proxy: its place, and the credentials that it wants. See {@link HttpSender.make}. */
 export interface EgressProxy {
   readonly isSecure: boolean
   readonly host: string

@@ -8,7 +8,10 @@ import { connect as connectTls } from "node:tls"
 import { buildConnector } from "undici"
 import type { EgressProxy } from "./egressProxy.ts"
 
-/** How long the proxy may take until it can be spoken to, and for its answer to `CONNECT`. */
+/**
+ * How long the proxy may take until it can be spoken to, and for its answer to `CONNECT`. Undici calls a connector
+ * outside of every fiber, with real sockets, so Node's own timers bound it.
+ */
 const connectMillis = 5_000
 const answerMillis = 10_000
 

@@ -25,7 +25,7 @@ import { type ReturnPathKeys, readReturnPath } from "../parse/returnPathKeys.ts"
 // Maps a report of another mail system to its meaning for the recipient that its return path names (docs/handoff.md,
 // 6). Pure.
 
-/** Whom and what it is about. */
+/** The email and the recipient of a report. */
 export interface ReportSubject {
   readonly id: string
   readonly sender: string

@@ -34,8 +34,8 @@ import { type RelayTrouble, relayTroubles } from "./outcomes.ts"
 import { makeRelay, type Relay, type RelayOptions } from "./Relay.ts"
 import { SigningKeys } from "./SigningKeys.ts"
 
-// Works in a place, which accounts get in turn, and for which a work waits so long; else nothing was begun
-// (docs/handoff.md, 2.1). Needs no service.
+// Gives accounts places in turn (docs/handoff.md, 2.1). A work waits for a place for a bounded time; without one nothing
+// was begun. Needs no service.
 
 interface Waiting extends Wish {
   readonly turn: Deferred.Deferred<void>
