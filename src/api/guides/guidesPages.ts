@@ -113,7 +113,7 @@ const unbuilt = (isPossible: boolean) =>
     shell(
       isPossible
         ? "The guides are being built, once, which takes some seconds. This page then shows them."
-        : "The guides cannot be built here, because VitePress is not installed: run <code>npm ci</code> in the checkout, or use the package."
+        : "The guides cannot be built here; the log of the platform says why. The package has them built."
     ),
     {
       status: 503,

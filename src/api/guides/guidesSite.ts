@@ -31,6 +31,14 @@ const buildMillis = 180_000
 
 const programFile = fileURLToPath(import.meta.url)
 
+/** The variables of a build: VitePress and its parts need no secret of the platform. */
+const environment = (): NodeJS.ProcessEnv => ({
+  NODE_ENV: "production",
+  ...Object.fromEntries(
+    ["PATH", "HOME", "TMPDIR"].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
+  )
+})
+
 const sourceDigest = (): string => {
   const hash = createHash("sha256").update(readFileSync(fileURLToPath(new URL("guideContents.ts", import.meta.url))))
   const files = readdirSync(documentsFolder, { recursive: true, encoding: "utf8" }).sort()
@@ -60,7 +68,7 @@ const build = async (): Promise<void> => {
   try {
     await promisify(execFile)(process.execPath, [program, "build", documentsFolder, "--outDir", building], {
       timeout: buildMillis,
-      env: { ...process.env, NODE_ENV: "production" }
+      env: environment()
     })
     writeFileSync(join(building, digestFile), digest)
     rmSync(siteFolder, { recursive: true, force: true })
@@ -72,7 +80,7 @@ const build = async (): Promise<void> => {
 
 /** Builds the site in a process of its own, with a lower priority than the platform's. Rejects where that fails. */
 export const buildSite = async (): Promise<void> => {
-  const building = promisify(execFile)(process.execPath, [programFile], { timeout: buildMillis })
+  const building = promisify(execFile)(process.execPath, [programFile], { timeout: buildMillis, env: environment() })
   try {
     setPriority(building.child.pid!, 10)
   } catch {
