@@ -288,16 +288,14 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
 
     endpoints: (known) => (known.length === 0 ? Effect.succeed([]) : stored(changedEndpoints(known, "left out"))),
 
-    deleted: (partition, limit) =>
-      stored(
-        Effect.map(
-          sql<{ readonly id: string }>`
-            select id from ${endpoints} where partition = ${partition} and state is null order by id limit ${limit}`,
-          (rows) => rows.map(({ id }) => id)
-        )
-      ),
+    deleted: (partitions, limit) =>
+      stored(sql<{ readonly partition: number; readonly endpointId: string }>`
+        select partition, id as "endpointId" from ${endpoints}
+        where ${sql.in("partition", partitions)} and state is null order by id limit ${limit}`),
 
     cancel: makeCancel(parts),
+
+    holding: (partitions) => stored(queue.holding(partitions)),
 
     backlog: (partition) =>
       stored(Effect.map(queue.backlog(partition), ({ oldestDueAt, pending }) => ({ pending, oldestDueAt }))),

@@ -192,8 +192,11 @@ export interface DeliveryStore {
     known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>
   ) => Stored<ReadonlyArray<FoldedEndpoint>>
 
-  /** Deleted endpoints that may still have pending deliveries, at most `limit`. */
-  readonly deleted: (partition: number, limit: number) => Stored<ReadonlyArray<string>>
+  /** Deleted endpoints of these partitions that may still have pending deliveries, at most `limit`. */
+  readonly deleted: (
+    partitions: ReadonlyArray<number>,
+    limit: number
+  ) => Stored<ReadonlyArray<{ readonly partition: number; readonly endpointId: string }>>
 
   /**
    * Cancels pending deliveries of an endpoint, at most `limit`; answers how many. The endpoint is forgotten with the
@@ -204,6 +207,12 @@ export interface DeliveryStore {
     endpointId: string,
     options: { readonly now: number; readonly limit: number }
   ) => Stored<number>
+
+  /**
+   * The partitions among these that hold pending deliveries. One question for all, so that an idle process does not ask
+   * for each of its partitions.
+   */
+  readonly holding: (partitions: ReadonlyArray<number>) => Stored<ReadonlySet<number>>
 
   /** For metrics. It counts the whole backlog, so do not call it every second. */
   readonly backlog: (partition: number) => Stored<DeliveryBacklog>

@@ -397,15 +397,29 @@ const scan = Effect.fnUntraced(function* (parts: StoreSyncContext, partition: nu
   }
 })
 
-/** Ends deliveries that are too old or belong to deleted endpoints; answers whether there may be more. */
-const ending = Effect.fnUntraced(function* ({ dispatching, metrics, store }: StoreSyncContext, partition: number) {
-  for (const endpointId of yield* store.deleted(partition, pageSize))
+/** Ends the deliveries of deleted endpoints. */
+const endDeleted = Effect.fnUntraced(function* (
+  { dispatching, store }: StoreSyncContext,
+  partitions: ReadonlyArray<number>
+) {
+  if (partitions.length === 0) return
+  for (const { endpointId, partition } of yield* store.deleted(partitions, pageSize))
     dispatching.cancel(dispatching.worker(partition, endpointId))
+})
+
+/** Ends deliveries that are too old; answers whether there may be more. */
+const endExpired = Effect.fnUntraced(function* ({ metrics, store }: StoreSyncContext, partition: number) {
   const now = yield* Clock.currentTimeMillis
   const expired = yield* store.expire(partition, { now, limit: endedAtOnce })
   metrics.outcome("expired", expired)
   return expired === endedAtOnce
 })
+
+const noPartitions: ReadonlySet<number> = new Set()
+
+/** The partitions that hold deliveries. Without a partition there is nothing to ask. */
+const holdingAmong = ({ store }: StoreSyncContext, partitions: ReadonlyArray<number>) =>
+  partitions.length === 0 ? Effect.succeed(noPartitions) : store.holding(partitions)
 
 const scanning = (parts: StoreSyncContext) => {
   const { actors, dispatching } = parts
@@ -420,13 +434,26 @@ const scanning = (parts: StoreSyncContext) => {
       const begunAt = yield* Clock.currentTimeMillis
       const partitions = yield* actors.partitions
       dispatching.dropOthers(new Set(partitions))
+      const holding = yield* holdingAmong(parts, partitions)
       const next = new Map<number, number>()
+      const dueOf = (partition: number) => endingAt.get(partition) ?? begunAt
+      yield* endDeleted(
+        parts,
+        partitions.filter((partition) => begunAt >= dueOf(partition))
+      )
       for (const partition of partitions) {
-        yield* scan(parts, partition)
-        const due = endingAt.get(partition) ?? begunAt
+        const due = dueOf(partition)
         if (begunAt < due) next.set(partition, due)
-        else if (!(yield* ending(parts, partition))) next.set(partition, begunAt + endingMillis)
+        if (!holding.has(partition)) {
+          // Its lines in memory may still be wrong.
+          dispatching.lines.wantWalks(partition)
+          if (begunAt >= due) next.set(partition, begunAt + endingMillis)
+          continue
+        }
+        yield* scan(parts, partition)
+        if (begunAt >= due && !(yield* endExpired(parts, partition))) next.set(partition, begunAt + endingMillis)
       }
+      dispatching.forgetIdle()
       endingAt = next
       const took = (yield* Clock.currentTimeMillis) - begunAt
       const pauseMillis = Math.max(dispatching.settings.scanMillis, Math.min(took * scanShare, lastScanPauseMillis))
@@ -468,15 +495,19 @@ const marking = ({ dispatching, metrics, unrecorded }: StoreSyncContext) =>
     })
   )
 
-const counting = ({ actors, metrics, store }: StoreSyncContext) => {
+const counting = (parts: StoreSyncContext) => {
+  const { actors, metrics, store } = parts
   let counted: ReadonlySet<number> = new Set()
   return persisting(
     "counting",
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const partitions = new Set(yield* actors.partitions)
+      const holding = yield* holdingAmong(parts, [...partitions])
       for (const partition of partitions) {
-        const { oldestDueAt, pending } = yield* store.backlog(partition)
+        const { oldestDueAt, pending } = holding.has(partition)
+          ? yield* store.backlog(partition)
+          : { oldestDueAt: null, pending: 0 }
         const paused = yield* store.pausedEndpoints(partition)
         const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
         metrics.backlog(partition, { pending, oldestSeconds, paused })

@@ -393,12 +393,12 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
 
   endpoints: (known) => Effect.sync(() => changedEndpoints(data, known)),
 
-  deleted: (partition, limit) =>
+  deleted: (partitions, limit) =>
     Effect.sync(() =>
       [...data.endpoints.values()]
-        .filter((row) => row.partition === partition && row.endpoint === null)
-        .map(({ endpointId }) => endpointId)
-        .toSorted(byText)
+        .filter((row) => partitions.includes(row.partition) && row.endpoint === null)
+        .map(({ endpointId, partition }) => ({ partition, endpointId }))
+        .toSorted((one, other) => byText(one.endpointId, other.endpointId))
         .slice(0, limit)
     ),
 
@@ -411,6 +411,12 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
       if (data.endpoints.get(endpointId)?.endpoint === null && !data.jobs.groups.has(endpointId))
         data.endpoints.delete(endpointId)
       return cancelled
+    }),
+
+  holding: (partitions) =>
+    Effect.sync(() => {
+      const asked = new Set(partitions)
+      return new Set([...data.jobs.jobs.values()].map(({ partition }) => partition).filter((one) => asked.has(one)))
     }),
 
   backlog: (partition) =>

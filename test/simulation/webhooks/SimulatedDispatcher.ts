@@ -369,6 +369,7 @@ export class SimulatedDispatcher {
       endpoints: (...of) => this.asked("endpoints", () => now(store.endpoints(...of))),
       deleted: (...of) => this.asked("deleted", () => now(store.deleted(...of))),
       cancel: (...of) => this.asked("cancel", () => now(store.cancel(...of))),
+      holding: (...of) => this.asked("due", () => now(store.holding(...of))),
       backlog: (...of) => this.asked(undefined, () => now(store.backlog(...of))),
       pausedEndpoints: (...of) => this.asked(undefined, () => now(store.pausedEndpoints(...of)))
     }

@@ -114,6 +114,8 @@ export const start = (faults: Faults = {}): Effect.Effect<Started, never, Scope.
       endpoints: () => Effect.succeed([]),
       deleted: () => Effect.succeed([]),
       cancel: () => Effect.succeed(0),
+      // Of a store that says nothing of it everything is asked.
+      holding: (partitions) => Effect.succeed(new Set(partitions)),
       backlog: () => Effect.succeed({ pending: 0, oldestDueAt: null }),
       pausedEndpoints: () => Effect.succeed(0),
       ...faults.store

@@ -182,6 +182,7 @@ const recording = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       })
       assert.deepStrictEqual(yield* lastDelivery, { at: now + 20, status: 204 })
       assert.deepStrictEqual(yield* store.backlog(partition), { pending: 0, oldestDueAt: null })
+      assert.deepStrictEqual([...(yield* store.holding([partition]))], [])
     })
   )
 
@@ -329,9 +330,9 @@ const ending = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
         yield* put({ lane: jobLanes.asked })
       ]
       const [taken] = yield* take()
-      assert.deepStrictEqual(yield* store.deleted(partition, 10), [])
+      assert.deepStrictEqual(yield* store.deleted([partition], 10), [])
       yield* save(null, 2)
-      assert.deepStrictEqual(yield* store.deleted(partition, 10), [endpointId])
+      assert.deepStrictEqual(yield* store.deleted([partition, -1], 10), [{ partition, endpointId }])
       let cancelled = 0
       for (let round = 0; round < 5; round++)
         cancelled += yield* store.cancel(partition, endpointId, { now: now + 5, limit: 1 })
@@ -340,7 +341,7 @@ const ending = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
         assert.deepInclude(yield* delivery(id), { status: "cancelled", nextAttemptAt: null, settledAt: now + 5 })
       assert.strictEqual((yield* store.record([settled(taken!, "succeeded")], now)).size, 0)
       assert.deepInclude(yield* delivery(ids[0]!), { status: "cancelled" })
-      assert.deepStrictEqual(yield* store.deleted(partition, 10), [])
+      assert.deepStrictEqual(yield* store.deleted([partition], 10), [])
       assert.deepStrictEqual((yield* store.endpoints([{ endpointId, sequence: 2 }]))[0]!.organizationId, "")
     })
   )
@@ -351,6 +352,7 @@ const ending = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       yield* put({ dueAt: now - 40 })
       yield* put({ dueAt: now + 40 })
       assert.deepStrictEqual(yield* store.backlog(partition), { pending: 2, oldestDueAt: now - 40 })
+      assert.deepStrictEqual([...(yield* store.holding([-1, partition]))], [partition])
       yield* take()
       assert.deepStrictEqual(yield* store.backlog(partition), { pending: 2, oldestDueAt: now + 40 })
     })
