@@ -12,6 +12,7 @@ import { defaultConfig } from "./engine/config.ts"
 import * as Engine from "./engine/Engine.ts"
 import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
 import { requireOwnLogs } from "./engine/shell/partition/ownLogs.ts"
+import type { NatsFiles } from "./nats/access.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import * as JournalJetStream from "./nats/JournalJetStream.ts"
 import * as SignalsJetStream from "./nats/SignalsJetStream.ts"
@@ -27,6 +28,8 @@ import { claimDatabase, DatabaseTaken, NamespaceChanged, requireOwnDatabase } fr
 export interface DurableOptions extends StoreOptions {
   /** `nats://…`; a server with JetStream and `sync_interval: always`. */
   readonly natsUrl: string | Redacted.Redacted<string>
+  /** Files of an NKey, credentials or certificates for that server, read for each connection; default: none. */
+  readonly natsFiles?: NatsFiles
   /** `postgres://…`; PostgreSQL 16 or newer. */
   readonly databaseUrl: string | Redacted.Redacted<string>
 }
@@ -68,7 +71,7 @@ export interface StoreOptions {
 export type { PgTarget } from "./postgres/config.ts"
 export type { PgClient } from "./postgres/PgClient.ts"
 export type { PgSession } from "./postgres/PgSession.ts"
-export type { Migration }
+export type { Migration, NatsFiles }
 export { DatabaseTaken, NamespaceChanged }
 
 /** The engine's own table of migrations, beside that of any other program. */
@@ -193,7 +196,7 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
         ])
       )
     ),
-    Layer.provide(NatsConnection.layer({ url: redacted(options.natsUrl) })),
+    Layer.provide(NatsConnection.layer({ url: redacted(options.natsUrl), files: options.natsFiles ?? {} })),
     Layer.provideMerge(PgClient.layer({ url: redacted(options.databaseUrl) })),
     Layer.provide(Layer.effectDiscard(checkOptions(options)))
   ) as Layer.Layer<

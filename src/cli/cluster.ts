@@ -10,6 +10,7 @@ import { connectNats } from "../nats/connection.ts"
 import { clusterReplicas, raiseReplicas } from "../nats/replicas.ts"
 import { withAdmin } from "./admin.ts"
 import { configuration, json, settingFlags } from "./flags.ts"
+import { natsOptions } from "./natsOptions.ts"
 import { explained, printJson, printTable } from "./output.ts"
 
 const common = { json, dataDir: settingFlags.dataDir }
@@ -88,9 +89,9 @@ const replicate = Command.make("replicate", { ...settingFlags, json }, ({ json, 
     explained(
       Effect.scoped(
         Effect.gen(function* () {
-          const { logNamespace: namespace, logReplicas, natsUrl, natsWeakSync: weakSync, partitions } = config
+          const { logNamespace: namespace, logReplicas, natsUrl, partitions } = config
           if (natsUrl === undefined) return yield* new NoServersNamed()
-          const { client } = yield* connectNats({ url: natsUrl, weakSync })
+          const { client } = yield* connectNats(natsOptions(config, natsUrl))
           const replicas = Number(logReplicas ?? clusterReplicas)
           const raised = yield* raiseReplicas(client, { namespace, partitions, replicas })
           if (json) return yield* printJson(raised)

@@ -80,7 +80,9 @@ const groupsOf = (
       const flag = byName.get(env)
       if (flag !== undefined) return [[flagName(flag), described(flag)]]
       const secret = secrets.get(env)
-      return secret === undefined ? [] : [[env, `${secret}; a secret, so the environment alone has it`]]
+      return secret === undefined
+        ? []
+        : [[env, `${secret}; a secret, so only the environment has it, or the file that ${env}_FILE names`]]
     })
   ])
   return { own: flags.filter(({ name }) => !byFlag.has(name)), groups }
@@ -88,7 +90,7 @@ const groupsOf = (
 
 /** The program's commands by purpose. */
 const commandGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "Subcommands to run the platform": ["serve", "config", "ingest", "cluster"],
+  "Subcommands to run the platform": ["serve", "doctor", "migrate", "config", "ingest", "cluster"],
   "Subcommands for organizations": ["orgs", "keys", "console", "numbers", "sites", "invoices"],
   "Subcommands for email": ["send", "domains", "feedback"],
   "Subcommands for developers": ["listen", "trigger", "mcp", "simulate"],

@@ -25,6 +25,7 @@ import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SendOperator } from "../send/index.ts"
 import { DomainChecks } from "../send/senders/domains/DomainChecks.ts"
 import { engineSettings } from "./engineSettings.ts"
+import { natsOptions } from "./natsOptions.ts"
 
 /** A change of an organization is a decision, and the command names no log to write it to. */
 export class LogNotNamed extends Data.TaggedError("LogNotNamed") {
@@ -62,7 +63,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
   const nats =
     natsUrl === undefined
       ? Layer.effect(NatsConnection, Effect.fail(new LogNotNamed()))
-      : NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
+      : NatsConnection.layer(natsOptions(config, natsUrl))
   return Layer.mergeAll(
     OrganizationPlans.layerWhenNeeded,
     TestEvents.layerWhenNeeded,

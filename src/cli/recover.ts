@@ -27,6 +27,7 @@ import { emailsTable } from "../send/emails/table.ts"
 import { isRunning, withAdmin } from "./admin.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { configuration, settingFlags } from "./flags.ts"
+import { natsOptions } from "./natsOptions.ts"
 import { explained } from "./output.ts"
 
 // Counts the loss of a recovery in an operator's terms: organizations, emails and minutes. Needs `SqlClient`.
@@ -175,7 +176,7 @@ const recoverWith = Effect.fnUntraced(function* (config: Config, flags: Flags) {
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
   const ports = layerPorts(engineSettings(config)).pipe(
-    Layer.provideMerge(NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })),
+    Layer.provideMerge(NatsConnection.layer(natsOptions(config, natsUrl))),
     Layer.provideMerge(layerStores({ databaseUrl, maxConnections: config.databasePool }))
   )
   yield* work(config.partitions, flags).pipe(Effect.provide(ports))

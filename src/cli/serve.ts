@@ -47,6 +47,7 @@ import { banner, bannerLine, onStdout } from "./banner.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { addDemoDomain, awaitPartitions, loadBundled, ProgressIsLogged, progress, seconds } from "./firstStart.ts"
 import { resolvedQuietly, settingFlags, tellUnknown } from "./flags.ts"
+import { natsOptions } from "./natsOptions.ts"
 import { handOver, layerOwnDecisions, nodeName, untilOutdated, whileMoving } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
@@ -152,7 +153,7 @@ const requireNamed = Effect.fnUntraced(function* (config: Config) {
   if (config.natsUrl === undefined) return undefined
   const { servers } = yield* Effect.fromResult(parseNatsAddress(config.natsUrl))
   yield* progress(`Connecting to NATS at ${servers.join(", ")} …`)
-  return yield* connectNats({ url: config.natsUrl, weakSync: config.natsWeakSync })
+  return yield* connectNats(natsOptions(config, config.natsUrl))
 })
 
 /** Checks what was configured, holds the data folder and starts the servers that are not given. */
@@ -197,7 +198,7 @@ const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, 
     admin: number === 1 ? admin : undefined,
     databaseUrl: Redacted.make(seat.databaseUrl),
     natsUrl,
-    named: yield* connectNats({ url: natsUrl, weakSync: config.natsWeakSync }),
+    named: yield* connectNats(natsOptions(config, natsUrl)),
     // The process above the workers has the server.
     restartNats: undefined
   }
@@ -247,9 +248,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
   const decisions = yield* Layer.build(
     layerOwnDecisions(start).pipe(
       Layer.provideMerge(
-        named === undefined
-          ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
-          : Layer.succeed(NatsConnection, named)
+        named === undefined ? NatsConnection.layer(natsOptions(config, natsUrl)) : Layer.succeed(NatsConnection, named)
       ),
       Layer.provideMerge(stores)
     )

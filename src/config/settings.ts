@@ -21,7 +21,9 @@ import {
   url
 } from "./kinds.ts"
 import { mailSettings } from "./mailSettings.ts"
-import { addressRanges, natsUrl, postgresUrl, proxyUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { natsSettings } from "./natsSettings.ts"
+import { addressRanges, postgresUrl, proxyUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { fileVariable, secretInFile } from "./secretFile.ts"
 import { talkSettings } from "./talkSettings.ts"
 import { givenIn, unknownVariables } from "./variables.ts"
 
@@ -104,12 +106,7 @@ export const settings = {
     fallback: "10",
     description: "Most connections to PostgreSQL at once"
   }),
-  natsUrl: secret(natsUrl({ env: "NATS_URL", description: "An external NATS to use instead of the embedded one" })),
-  natsWeakSync: oneOf(["refuse", "accept"])({
-    env: "SLUICE_NATS_WEAK_SYNC",
-    fallback: "refuse",
-    description: "Whether a NATS server that acknowledges before it has synced to disk is refused"
-  }),
+  ...natsSettings,
   partitions: integer(
     1,
     4096
@@ -361,7 +358,7 @@ export type Config = {
 }
 
 /** The source of an effective value. */
-export type Source = "flag" | "environment" | "default"
+export type Source = "flag" | "environment" | "file" | "default"
 
 /** One line of `sluice config`. */
 export interface ConfigLine {
@@ -397,8 +394,65 @@ const settingEntries = Object.entries(settings) as ReadonlyArray<[keyof Settings
 const shown = (entry: Setting<unknown>, value: string): string =>
   entry.secret ? (entry.show?.(value) ?? "<redacted>") : value
 
+/** Faults of settings that are right by themselves. */
+const faultsTogether = (config: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
+  const faults: Array<string> = []
+  const { host, port, adminHost, adminPort } = config
+  if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
+    faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
+  }
+  if (config.bouncePort !== undefined && config.bounceDomain === undefined) {
+    faults.push(`${settings.bouncePort.env} needs ${settings.bounceDomain.env}, the domain whose mail is taken there`)
+  }
+  if (config.feedbackAddresses !== undefined && config.bouncePort === undefined)
+    faults.push(`${settings.feedbackAddresses.env} needs ${settings.bouncePort.env}, where their mail is taken`)
+  if ((config.bounceTlsCert === undefined) !== (config.bounceTlsKey === undefined))
+    faults.push(`${settings.bounceTlsCert.env} and ${settings.bounceTlsKey.env} belong together: set both`)
+  if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))
+    faults.push(`${settings.stripeKey.env} and ${settings.stripeWebhookSecret.env} belong together: set both`)
+  const natsFiles = Object.entries(natsSettings).filter(([name]) => /^nats(Cred|Nkey|Auth|Cert)/.test(name))
+  for (const [name, { env }] of natsFiles)
+    if (config[name] !== undefined && config.natsUrl === undefined)
+      faults.push(`${env} needs ${settings.natsUrl.env}, the server that it is for`)
+  // Embedded servers belong to one process.
+  if (config.placement === "cluster" && (config.databaseUrl === undefined || config.natsUrl === undefined))
+    faults.push(
+      `${settings.placement.env}=cluster needs ${settings.databaseUrl.env} and ${settings.natsUrl.env}, which all nodes share`
+    )
+  if (config.placement === "machine" && config.role !== undefined && config.role !== "all")
+    faults.push(`${settings.role.env} needs ${settings.placement.env}=cluster`)
+  // Each has its own connections, and the embedded server takes a fixed number of them.
+  if (config.databaseUrl === undefined && Number(config.workers) > 1) {
+    const each = Number(config.databasePool) + connectionsPerWorker
+    const most = Math.floor(embeddedConnections / each)
+    if (Number(config.workers) > most)
+      faults.push(
+        `${settings.workers.env} must be at most ${most} with the embedded PostgreSQL, of whose ${embeddedConnections} connections each worker takes ${each}: lower ${settings.databasePool.env}, or set ${settings.databaseUrl.env}`
+      )
+  }
+  return faults
+}
+
+/** The text of a setting and its source. A secret may be in a file; one whose file is at fault has no text. */
+const givenFor = (
+  entry: Setting<unknown>,
+  environment: Readonly<Record<string, string | undefined>>,
+  fromFlag: string | undefined
+): { readonly source: Source; readonly value: string | undefined; readonly fault?: string } => {
+  if (fromFlag !== undefined) return { source: "flag", value: fromFlag }
+  const inFile = entry.secret ? secretInFile(environment, entry.env) : undefined
+  if (inFile !== undefined)
+    return Result.isSuccess(inFile)
+      ? { source: "file", value: inFile.success }
+      : { source: "file", value: undefined, fault: inFile.failure }
+  const fromEnvironment = givenIn(environment, entry.env)
+  return fromEnvironment === undefined
+    ? { source: "default", value: entry.fallback }
+    : { source: "environment", value: fromEnvironment }
+}
+
 /**
- * Validates flags over environment over defaults. Empty environment variables count as absent, as most process
+ * Validates flags over environment and files over defaults. Empty environment variables count as absent, as most process
  * managers cannot unset one. Fails with all faults together; a secret's text is not part of a fault.
  */
 export const resolveConfig = (
@@ -409,10 +463,8 @@ export const resolveConfig = (
   const lines: Array<ConfigLine> = []
   const config: Record<string, unknown> = {}
   for (const [name, entry] of settingEntries) {
-    const fromFlag = flags[name]
-    const fromEnvironment = givenIn(environment, entry.env)
-    const source: Source = fromFlag !== undefined ? "flag" : fromEnvironment !== undefined ? "environment" : "default"
-    const value = fromFlag ?? fromEnvironment ?? entry.fallback
+    const { source, value, fault } = givenFor(entry, environment, flags[name])
+    if (fault !== undefined) faults.push(fault)
     if (value === undefined) {
       config[name] = undefined
       lines.push({ name, env: entry.env, value: "", source })
@@ -422,7 +474,12 @@ export const resolveConfig = (
     const parsed = entry.parse(value)
     if (Result.isSuccess(parsed)) config[name] = parsed.success
     else {
-      const origin = source === "flag" ? `--${entry.flag}` : entry.env
+      const origin =
+        source === "flag"
+          ? `--${entry.flag}`
+          : source === "file"
+            ? `The text of the file that ${fileVariable(entry.env)} names`
+            : entry.env
       faults.push(`${origin} must be ${parsed.failure}${entry.secret ? "" : `, not ${JSON.stringify(value)}`}`)
     }
   }
@@ -444,38 +501,10 @@ export const resolveConfig = (
   assume("webhookTargets", development && embedded && local ? "any" : "public")
   assume("billingPayments", development && embedded && local ? "automatic" : "operator")
   assume("metrics", development && local ? "open" : "admin")
-  const { host, port, adminHost, adminPort } = config
-  if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
-    faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
-  }
-  if (config.bouncePort !== undefined && config.bounceDomain === undefined) {
-    faults.push(`${settings.bouncePort.env} needs ${settings.bounceDomain.env}, the domain whose mail is taken there`)
-  }
-  if (config.feedbackAddresses !== undefined && config.bouncePort === undefined)
-    faults.push(`${settings.feedbackAddresses.env} needs ${settings.bouncePort.env}, where their mail is taken`)
-  if ((config.bounceTlsCert === undefined) !== (config.bounceTlsKey === undefined))
-    faults.push(`${settings.bounceTlsCert.env} and ${settings.bounceTlsKey.env} belong together: set both`)
-  if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))
-    faults.push(`${settings.stripeKey.env} and ${settings.stripeWebhookSecret.env} belong together: set both`)
-  // Embedded servers belong to one process.
-  if (config.placement === "cluster" && (config.databaseUrl === undefined || config.natsUrl === undefined))
-    faults.push(
-      `${settings.placement.env}=cluster needs ${settings.databaseUrl.env} and ${settings.natsUrl.env}, which all nodes share`
-    )
-  if (config.placement === "machine" && config.role !== undefined && config.role !== "all")
-    faults.push(`${settings.role.env} needs ${settings.placement.env}=cluster`)
-  // Each has its own connections, and the embedded server takes a fixed number of them.
-  if (config.databaseUrl === undefined && Number(config.workers) > 1) {
-    const each = Number(config.databasePool) + connectionsPerWorker
-    const most = Math.floor(embeddedConnections / each)
-    if (Number(config.workers) > most)
-      faults.push(
-        `${settings.workers.env} must be at most ${most} with the embedded PostgreSQL, of whose ${embeddedConnections} connections each worker takes ${each}: lower ${settings.databasePool.env}, or set ${settings.databaseUrl.env}`
-      )
-  }
+  faults.push(...faultsTogether(config))
   const unknown = unknownVariables(
     environment,
-    settingEntries.map(([, entry]) => entry.env)
+    settingEntries.flatMap(([, entry]) => (entry.secret ? [entry.env, fileVariable(entry.env)] : [entry.env]))
   )
   if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
   // Every key of the table was set above, with the type from its schema.
@@ -484,7 +513,7 @@ export const resolveConfig = (
 
 /** Connections to the embedded PostgreSQL that are there for workers, and those that a worker takes beside its pool. */
 const embeddedConnections = 90
-const connectionsPerWorker = 6
+export const connectionsPerWorker = 6
 
 /** Whether only this machine can reach a listener on this host. */
 const isLoopback = (host: unknown): boolean =>
@@ -513,5 +542,5 @@ export const ConfigLineSchema = Schema.Struct({
   name: Schema.String,
   env: Schema.String,
   value: Schema.String,
-  source: Schema.Literals(["flag", "environment", "default"])
+  source: Schema.Literals(["flag", "environment", "file", "default"])
 })

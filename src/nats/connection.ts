@@ -21,6 +21,7 @@ import {
   Stream,
   SubscriptionRef
 } from "effect"
+import { accessOptions, checkFiles, type NatsFiles, needsTls } from "./access.ts"
 import { type NatsAddress, parseNatsAddress } from "./address.ts"
 import { checkServer, type ServerFacts } from "./bootCheck.ts"
 import { NatsAuthenticationFailed, type NatsBootError, NatsUnreachable } from "./errors.ts"
@@ -28,6 +29,8 @@ import { NatsAuthenticationFailed, type NatsBootError, NatsUnreachable } from ".
 export interface NatsConnectionOptions {
   /** NATS_URL: see `parseNatsAddress`. */
   readonly url: Redacted.Redacted<string>
+  /** Files of NKeys, credentials and certificates, read for each connection; default none. */
+  readonly files?: NatsFiles
   /** Shown by the server's monitoring; default `sluice`. */
   readonly name?: string
   /** How long a boot waits for a server that is not there yet; default 10 s. */
@@ -87,7 +90,12 @@ const reconnectsCounter = Metric.counter("sluice_nats_reconnects_total", {
 })
 
 /** The client's defaults wait 2 s between attempts, give up after ten and take minutes to notice a silent server. */
-const clientOptions = (address: NatsAddress, name: string, dialMillis: number): NodeConnectionOptions => ({
+const clientOptions = (
+  address: NatsAddress,
+  files: NatsFiles,
+  name: string,
+  dialMillis: number
+): NodeConnectionOptions => ({
   servers: [...address.servers],
   name,
   timeout: dialMillis,
@@ -104,8 +112,7 @@ const clientOptions = (address: NatsAddress, name: string, dialMillis: number): 
   // We wait for the first connection ourselves: the client (`waitOnFirstConnect`) would wait for ever and could not be
   // interrupted.
   waitOnFirstConnect: false,
-  // No client certificate. An authority that Node does not know comes from NODE_EXTRA_CA_CERTS.
-  ...(address.tls ? { tls: {} } : {}),
+  ...accessOptions(files, address.tls),
   ...(address.credentials._tag === "User"
     ? { user: address.credentials.user, pass: Redacted.value(address.credentials.password) }
     : {}),
@@ -118,8 +125,11 @@ export const connectNats = Effect.fnUntraced(function* (
 ): Effect.fn.Return<NatsConnection["Service"], NatsBootError, Scope.Scope> {
   const address = yield* Effect.fromResult(parseNatsAddress(options.url))
   const servers = address.servers.join(", ")
+  const files = options.files ?? {}
+  yield* checkFiles(files)
   const client = yield* firstConnection(
     address,
+    files,
     options.name ?? "sluice",
     options.connectTimeoutMillis ?? connectTimeoutMillis
   )
@@ -161,7 +171,12 @@ export const connectNats = Effect.fnUntraced(function* (
 
 type FirstFailure = { readonly error: NatsUnreachable | NatsAuthenticationFailed; readonly passing: boolean }
 
-const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name: string, timeoutMillis: number) {
+const firstConnection = Effect.fnUntraced(function* (
+  address: NatsAddress,
+  files: NatsFiles,
+  name: string,
+  timeoutMillis: number
+) {
   const servers = address.servers.join(", ")
   // An attempt cannot be cancelled, so a connection that comes too late is closed when it comes.
   let over = false
@@ -172,13 +187,13 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
   })
   const dialMillis = Math.min(dialTimeoutMillis, timeoutMillis)
   const attempt = Effect.callback<Client, FirstFailure>((resume) => {
-    connect(clientOptions(address, name, dialMillis)).then(
+    connect(clientOptions(address, files, name, dialMillis)).then(
       (client) => {
         if (over) return void client.close()
         opened = client
         resume(Effect.succeed(client))
       },
-      (cause: unknown) => resume(Effect.fail(firstFailure(servers, cause)))
+      (cause: unknown) => resume(Effect.fail(firstFailure(address, files, cause)))
     )
   })
   return yield* attempt.pipe(
@@ -190,15 +205,28 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
     // For a server that accepts a connection and says nothing.
     Effect.timeoutOrElse({
       duration: timeoutMillis + dialMillis,
-      orElse: () => new NatsUnreachable({ servers, reason: "it does not answer" })
+      orElse: () => new NatsUnreachable({ servers, reason: silenceOf(address, files) })
     })
   )
 })
 
-const firstFailure = (servers: string, cause: unknown): FirstFailure => {
+/** The client does not tell a server that refuses a connection without a certificate from one that says nothing. */
+const silenceOf = (address: NatsAddress, files: NatsFiles): string =>
+  (address.tls || needsTls(files)) && files.certificate === undefined
+    ? "it does not answer, or wants a certificate that it trusts (NATS_CERT and NATS_KEY)"
+    : "it does not answer"
+
+const firstFailure = (address: NatsAddress, files: NatsFiles, cause: unknown): FirstFailure => {
+  const servers = address.servers.join(", ")
   const { name, message, code }: NodeJS.ErrnoException = cause instanceof Error ? cause : new Error(String(cause))
   if (name === "AuthorizationError" || name === "UserAuthenticationExpiredError") {
-    return { error: new NatsAuthenticationFailed({ servers }), passing: false }
+    return {
+      error: new NatsAuthenticationFailed({
+        servers,
+        byFile: files.credentials !== undefined || files.nkey !== undefined
+      }),
+      passing: false
+    }
   }
   const unreachable = (reason: string, passing: boolean) => ({
     error: new NatsUnreachable({ servers, reason }),
@@ -211,7 +239,7 @@ const firstFailure = (servers: string, cause: unknown): FirstFailure => {
   if (code !== undefined && /^(CERT_|DEPTH_|UNABLE_|SELF_|ERR_TLS_)/.test(code)) {
     return unreachable(`its certificate is not trusted (${message})`, false)
   }
-  return unreachable(name === "TimeoutError" ? "it does not answer" : message, true)
+  return unreachable(name === "TimeoutError" ? silenceOf(address, files) : message, true)
 }
 
 /** Waits, for a bounded time, until published messages are written. A lost connection is not waited for. */

@@ -12,6 +12,17 @@ export class NatsUrlInvalid extends Data.TaggedError("NatsUrlInvalid")<{ readonl
   }
 }
 
+/** A file for the connection cannot be used. Its text is not shown. */
+export class NatsFileUnusable extends Data.TaggedError("NatsFileUnusable")<{
+  readonly variable: string
+  readonly path: string
+  readonly reason: string
+}> {
+  override get message(): string {
+    return `The file of ${this.variable}, ${this.path}, ${this.reason}.`
+  }
+}
+
 /** No server answered within the time, or none could be trusted. */
 export class NatsUnreachable extends Data.TaggedError("NatsUnreachable")<{
   readonly servers: string
@@ -25,9 +36,12 @@ export class NatsUnreachable extends Data.TaggedError("NatsUnreachable")<{
 /** The server refused the credentials. */
 export class NatsAuthenticationFailed extends Data.TaggedError("NatsAuthenticationFailed")<{
   readonly servers: string
+  /** Whether a file was to prove the user. */
+  readonly byFile: boolean
 }> {
   override get message(): string {
-    return `NATS at ${this.servers} refuses the user, password or token in NATS_URL.`
+    const proof = this.byFile ? "what NATS_CREDS or NATS_NKEY holds" : "the user, password or token in NATS_URL"
+    return `NATS at ${this.servers} refuses ${proof}.`
   }
 }
 
@@ -74,6 +88,7 @@ export class NatsPayloadTooSmall extends Data.TaggedError("NatsPayloadTooSmall")
 
 export type NatsBootError =
   | NatsUrlInvalid
+  | NatsFileUnusable
   | NatsUnreachable
   | NatsAuthenticationFailed
   | NatsTooOld

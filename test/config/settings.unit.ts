@@ -1,5 +1,8 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { Redacted, Result } from "effect"
-import { describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
 import { demoWanted, describeConfig, InvalidConfig, resolveConfig } from "../../src/config/settings.ts"
 
 const resolved = (environment: Record<string, string>, flags: Record<string, string> = {}) =>
@@ -55,6 +58,64 @@ describe("configuration", () => {
     expect(describeConfig(lines)).toContain("postgres://<redacted>@db.internal:5432/sluice")
     expect(JSON.stringify(config)).not.toContain(secret)
     expect(Redacted.value(config.databaseUrl!)).toContain(secret)
+  })
+
+  describe("secrets in files", () => {
+    const folder = mkdtempSync(join(tmpdir(), "secrets-"))
+    afterAll(() => rmSync(folder, { recursive: true }))
+    const key = `adm_${"a1".repeat(11)}`
+    const file = (text: string): string => {
+      const path = join(folder, `${readdirSync(folder).length}`)
+      writeFileSync(path, text)
+      return path
+    }
+    const faultsOf = (environment: Record<string, string>) => {
+      const result = resolveConfig(environment)
+      return Result.isFailure(result) ? result.failure.faults : []
+    }
+
+    it("takes the text of the file, without the line break at its end", () => {
+      for (const text of [key, `${key}\n`, `${key}\r\n`]) {
+        const { config, lines } = resolved({ SLUICE_ADMIN_KEY_FILE: file(text) })
+        expect(Redacted.value(config.adminKey!)).toBe(key)
+        expect(lines.find(({ name }) => name === "adminKey")).toMatchObject({ value: "<redacted>", source: "file" })
+      }
+    })
+
+    it("refuses a file that it cannot use, and names it without its text", () => {
+      const cases: ReadonlyArray<readonly [string, string]> = [
+        [join(folder, "nowhere"), "cannot be read (ENOENT)"],
+        [folder, "is no file"],
+        ["/dev/zero", "is no file"],
+        [file(""), "is empty"],
+        [file("\n"), "is empty"],
+        [file("a".repeat(70_000)), "has more than 65536 bytes"]
+      ]
+      for (const [path, why] of cases)
+        expect(faultsOf({ SLUICE_ADMIN_KEY_FILE: path })).toEqual([
+          `SLUICE_ADMIN_KEY_FILE names ${JSON.stringify(path)}, which ${why}`
+        ])
+      const [fault] = faultsOf({ SLUICE_ADMIN_KEY_FILE: file("s3cr3t") })
+      expect(fault).toContain("The text of the file that SLUICE_ADMIN_KEY_FILE names must be a key such as adm_")
+      expect(fault).not.toContain("s3cr3t")
+    })
+
+    it("refuses a secret that is given twice, and a file for a setting that is no secret", () => {
+      expect(faultsOf({ SLUICE_ADMIN_KEY: key, SLUICE_ADMIN_KEY_FILE: file(key) })).toEqual([
+        "SLUICE_ADMIN_KEY and SLUICE_ADMIN_KEY_FILE are both set, and only one can count"
+      ])
+      expect(resolved({ SLUICE_PORT_FILE: "/run/port", SLUICE_ADMIN_KEY_FILE: file(key) }).unknown).toEqual([
+        "SLUICE_PORT_FILE"
+      ])
+    })
+  })
+
+  it("refuses files for a NATS server that is not named", () => {
+    const result = resolveConfig({ NATS_NKEY: "/seed", NATS_CA: "/ca.pem" })
+    expect(Result.isFailure(result) ? result.failure.faults : []).toEqual([
+      "NATS_NKEY needs NATS_URL, the server that it is for",
+      "NATS_CA needs NATS_URL, the server that it is for"
+    ])
   })
 
   it("takes several NATS servers, and shows addresses without their credentials", () => {

@@ -28,7 +28,11 @@ export const natsProgram: Effect.Effect<string, never, Scope.Scope> = Effect.gen
 /** Starts a server with that configuration, on a port of its own unless one is given; returns the port. */
 export const startServer = Effect.fnUntraced(function* (
   configuration: string,
-  options: { readonly port?: number; readonly folder?: string } = {}
+  options: {
+    readonly port?: number
+    readonly folder?: string
+    readonly environment?: Readonly<Record<string, string>>
+  } = {}
 ): Effect.fn.Return<number, never, Scope.Scope> {
   const folder = options.folder ?? (yield* temporaryFolder)
   const program = yield* natsProgram
@@ -42,7 +46,7 @@ export const startServer = Effect.fnUntraced(function* (
     program,
     args: ["-c", file, "-a", "127.0.0.1", "-p", `${options.port ?? -1}`, "--ports_file_dir", ports],
     folder,
-    environment: { PATH: process.env.PATH },
+    environment: { PATH: process.env.PATH, ...options.environment },
     user: undefined,
     logFile: join(folder, "log"),
     stopSignals: [{ signal: "SIGTERM", waitMillis: 5_000 }]

@@ -11,7 +11,8 @@ export const settingsPage = (): string =>
   page(
     "Settings",
     `Every setting is an environment variable, and a flag of \`sluice serve\` unless it is a secret: everybody on the
-machine can see a command line. \`sluice config\` prints the values in force. [operating.md](../operating.md) explains
+machine can see a command line. A secret may be in a file, which a variable with \`_FILE\` behind its name names:
+\`SLUICE_ADMIN_KEY_FILE=/run/secrets/admin\`. \`sluice config\` prints the values in force. [operating.md](../operating.md) explains
 how they work together.`,
     ...Object.entries(settingGroups).map(([title, names]) => {
       const rows = names.map((name) => {
