@@ -18,10 +18,20 @@ export interface PgHost {
   readonly port: number
 }
 
+/** The target of the URL, without the password. See {@link Durable.layer}. */
+export interface PgTarget {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+}
+
 export interface PgAddress {
   readonly hosts: readonly [PgHost, ...Array<PgHost>]
   readonly user: string
   readonly password: string | undefined
+  /** The password file that is named, for an address without a password. */
+  readonly passFile: string | undefined
   readonly database: string
   readonly sslMode: SslMode
   /** A file, or `system`; undefined where none is named. */
@@ -43,6 +53,7 @@ const variables = {
   dbname: "PGDATABASE",
   user: "PGUSER",
   password: "PGPASSWORD",
+  passfile: "PGPASSFILE",
   options: "PGOPTIONS",
   sslmode: "PGSSLMODE",
   sslrootcert: "PGSSLROOTCERT",
@@ -149,6 +160,7 @@ const read = (text: string, environment: Environment): Result.Result<PgAddress, 
     hosts: all as unknown as PgAddress["hosts"],
     user,
     password: said("password"),
+    passFile: said("passfile"),
     database: said("dbname") ?? user,
     sslMode,
     sslRootCert: said("sslrootcert"),

@@ -5,9 +5,12 @@
  */
 import { PgConnection, type PgPool } from "@effect/sql-pg"
 import { Data, Duration, Effect, Redacted } from "effect"
-import { type PgAddress, type PgHost, readAddress, type SessionAttributes } from "./address.ts"
+import { type PgAddress, type PgHost, type PgTarget, readAddress, type SessionAttributes } from "./address.ts"
+import { defaultPasswordFile, passwordFrom, unreadable } from "./passwordFile.ts"
 import { TlsFileUnreadable, takesTls, tlsOptions } from "./tls.ts"
 import { typeRegistry } from "./types.ts"
+
+export type { PgTarget }
 
 /** The default size of the pool. */
 export const defaultMaxConnections = 10
@@ -69,14 +72,6 @@ export class PostgresUrlInvalid extends Data.TaggedError("PostgresUrlInvalid")<{
   }
 }
 
-/** The target of the URL, without the password. See {@link Durable.layer}. */
-export interface PgTarget {
-  readonly host: string
-  readonly port: number
-  readonly user: string
-  readonly database: string
-}
-
 /** The configuration in the client's form, with its target. It is made once, so that a bad URL is found immediately. */
 export interface ResolvedConfig {
   readonly target: PgTarget
@@ -130,6 +125,16 @@ const sslOf = Effect.fnUntraced(function* (address: PgAddress, host: PgHost, tim
   })
 })
 
+/** The password in the address, or one that each connection reads from a file. */
+const passwordOf = ({ passFile, password }: PgAddress, target: PgTarget) => {
+  if (password !== undefined) return Effect.succeed(Redacted.make(password))
+  const problem = passFile === undefined ? undefined : unreadable(passFile)
+  if (problem !== undefined)
+    return Effect.fail(new PostgresUrlInvalid({ detail: `its password file ${passFile} cannot be read: ${problem}` }))
+  const path = passFile ?? defaultPasswordFile()
+  return Effect.succeed(path === undefined ? undefined : passwordFrom(path, target))
+}
+
 const resolveHost = Effect.fnUntraced(function* (
   config: PgConfig,
   address: PgAddress,
@@ -146,7 +151,7 @@ const resolveHost = Effect.fnUntraced(function* (
     port,
     username: address.user,
     database: address.database,
-    password: address.password === undefined ? undefined : Redacted.make(address.password),
+    password: yield* passwordOf(address, target),
     ssl: yield* sslOf(address, { host, port }, connectTimeoutMillis),
     ...(address.options === undefined ? {} : { startupOptions: address.options }),
     applicationName,

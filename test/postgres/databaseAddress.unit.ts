@@ -50,6 +50,7 @@ describe("what libpq takes", () => {
     ["postgres://u:p@ss@h/d", { password: "p@ss", hosts: [{ host: "h", port: 5_432 }] }],
     ["postgres://h/d?sslmode=verify-ca&sslrootcert=/ca.pem", { sslMode: "verify-ca", sslRootCert: "/ca.pem" }],
     ["postgres://h/d?sslcert=/c&sslkey=/k", { sslCert: "/c", sslKey: "/k" }],
+    ["postgres://u@h/d?passfile=/run/pgpass", { user: "u", password: undefined, passFile: "/run/pgpass" }],
     ["postgres://h/d?ssl=true", { sslMode: "require" }],
     ["postgres://h/d?options=-c%20geqo%3Doff", { options: "-c geqo=off" }]
   ]
@@ -64,6 +65,7 @@ describe("what libpq takes", () => {
       PGPORT: "1,2",
       PGUSER: "u",
       PGPASSWORD: "p",
+      PGPASSFILE: "/passwords",
       PGDATABASE: "d",
       PGSSLMODE: "verify-full",
       PGSSLROOTCERT: "system",
@@ -78,6 +80,7 @@ describe("what libpq takes", () => {
       ],
       user: "u",
       password: "p",
+      passFile: "/passwords",
       database: "d",
       sslMode: "verify-full",
       sslRootCert: "system",

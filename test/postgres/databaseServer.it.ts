@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto"
+import { writeFileSync } from "node:fs"
 import { createServer } from "node:net"
+import { join } from "node:path"
+import { PgConnection } from "@effect/sql-pg"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { resolve } from "../../src/postgres/config.ts"
 import { checkServer, type PostgresRefusal, type PostgresServer } from "../../src/postgres/databaseServer.ts"
+import { temporaryFolder } from "../nats/support.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { proxyTo, until } from "./support.ts"
 
@@ -15,9 +20,13 @@ const urlWith = (change: (url: URL) => void) =>
     return Redacted.make(changed.toString())
   })
 
-const refusal = (url: Redacted.Redacted<string>, options = {}): Effect.Effect<PostgresRefusal, PostgresServer> =>
+const refusal = (
+  url: Redacted.Redacted<string>,
+  options = {},
+  connectTimeoutMillis = 30_000
+): Effect.Effect<PostgresRefusal, PostgresServer> =>
   Effect.gen(function* () {
-    const error = yield* Effect.flip(checkServer({ url, connectTimeoutMillis: 300 }, options))
+    const error = yield* Effect.flip(checkServer({ url, connectTimeoutMillis }, options))
     // One sentence for an operator, without what must stay secret.
     expect(error.message).toMatch(/^[^\n]+$/)
     const { password } = new URL(Redacted.value(url))
@@ -83,7 +92,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the 
       const { url } = yield* TestDatabase
       const proxy = yield* proxyTo(Redacted.value(url))
       yield* proxy.freeze
-      const error = yield* refusal(Redacted.make(proxy.url))
+      const error = yield* refusal(Redacted.make(proxy.url), {}, 300)
       expect(error._tag).toBe("PostgresUnreachable")
       expect(error.message).toContain("no answer within 300 ms")
     })
@@ -148,6 +157,36 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the 
         yield* until(Effect.map(proxy.connections, (count) => count === 0))
       }
       expect((yield* checkServer({ url: yield* user.url })).target.user).toBe(user.name)
+    })
+  )
+
+  it.effect("reads the password from a file for each connection, so that it is changed without a restart", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const user = yield* makeUser("")
+      const path = join(yield* temporaryFolder, "passwords")
+      const writePassword = (password: string) => writeFileSync(path, `*:*:*:${user.name}:${password}\n`)
+      writePassword(new URL(Redacted.value(yield* user.url)).password)
+      const { pool } = yield* resolve({
+        url: yield* urlWith((url) => {
+          url.username = user.name
+          url.password = ""
+          url.searchParams.set("passfile", path)
+        })
+      })
+      const opens = Effect.scoped(Effect.asVoid(PgConnection.make({ ...pool, multiplex: false })))
+      yield* opens
+      yield* sql.unsafe(`ALTER ROLE "${user.name}" PASSWORD 'renewed'`).unprepared
+      expect((yield* Effect.exit(opens))._tag).toBe("Failure")
+      writePassword("renewed")
+      yield* opens
+    })
+  )
+
+  it.effect("says that a password file cannot be read", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(checkServer({ url: Redacted.make("postgres://u@h/d?passfile=/nowhere/pass") }))
+      expect(error.message).toContain("its password file /nowhere/pass cannot be read: ENOENT")
     })
   )
 
