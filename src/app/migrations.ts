@@ -26,6 +26,7 @@ import {
   keepExpiringRowsApart,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
+import { createDayFunctions } from "../postgres/runtimeRole.ts"
 import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
@@ -79,5 +80,6 @@ export const migrations: ReadonlyArray<Migration> = [
     run: Effect.all([addDirectoryBlocks, createDirectoryChanges, createDirectoryNotices])
   },
   { number: 34, name: "public keys of webhooks", run: addPublicKeys },
-  { number: 35, name: "lines of webhook deliveries", run: addDeliveryLines }
+  { number: 35, name: "lines of webhook deliveries", run: addDeliveryLines },
+  { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions }
 ]

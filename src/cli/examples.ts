@@ -66,6 +66,12 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   ],
   "sluice trigger": [["sluice trigger send.email.bounced --org org_1a2b", "an example, as a test event"]],
   "sluice config": [["sluice config", "the values in force, secrets redacted"]],
+  "sluice doctor": [
+    ["sluice doctor", "the machine and servers of its own"],
+    ["sluice doctor --json", "for programs; exit code 1 if a check has failed"]
+  ],
+  "sluice migrate": [["sluice migrate --runtime-role sluice_app", "as the owner, whom DATABASE_URL names"]],
+  "sluice migrate plan": [["sluice migrate plan", "what is missing"]],
   "sluice inspect": [["sluice inspect partition 0", "status, cursors and the last facts"]],
   "sluice inspect partition": [["sluice inspect partition 0", "the first partition"]],
   "sluice inspect org": [["sluice inspect org org_1a2b", "plans, limits and the last facts"]],

@@ -103,15 +103,23 @@ const storageOf = (sql: SqlClient.SqlClient, table: string) =>
     ([row]) => (row!.fillFactor === null ? "" : `with (fillfactor = ${row!.fillFactor})`)
   )
 
-const createDay = (sql: SqlClient.SqlClient, table: string, day: number, storage: string) => {
+/** Whether this role may change the table itself, or asks functions of its owner (`runtimeRole.ts`). */
+const isOwner = (sql: SqlClient.SqlClient, table: string) =>
+  Effect.map(
+    sql<{ readonly isOwner: boolean }>`
+      select pg_has_role(current_user, relowner, 'USAGE') as "isOwner" from pg_class where oid = ${table}::text::regclass`,
+    ([row]) => row!.isOwner
+  )
+
+const createDay = (sql: SqlClient.SqlClient, table: string, day: number, storage: string, owns: boolean) => {
   const name = partitionOfDay(table, day)
+  const [since, until] = [day * dayMillis, (day + 1) * dayMillis]
+  if (!owns) return sql`select sluice_create_day(${table}, ${name}, ${storage}, ${since}, ${until})`
   // Attached after creation: creating it as a partition would lock the table against readers and writers until the
   // commit.
   return Effect.andThen(
     sql.unsafe(`create table "${name}" (like "${table}" including all) ${storage}`).unprepared,
-    sql.unsafe(
-      `alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
-    ).unprepared
+    sql.unsafe(`alter table "${table}" attach partition "${name}" for values from (${since}) to (${until})`).unprepared
   )
 }
 
@@ -157,7 +165,8 @@ const make = Effect.gen(function* () {
         // order does not matter.
         yield* sql`select pg_advisory_xact_lock(${lockKey("day partitions")})`
         const storage = yield* storageOf(sql, table)
-        for (const day of yield* missingOf(sql, table, wanted)) yield* createDay(sql, table, day, storage)
+        const owns = yield* isOwner(sql, table)
+        for (const day of yield* missingOf(sql, table, wanted)) yield* createDay(sql, table, day, storage, owns)
       })
     )
     // Remember days only after the commit, because a roll-back removes them.
@@ -177,11 +186,12 @@ const make = Effect.gen(function* () {
     for (const day of days) if (day < before) days.delete(day)
     const limit = partitionOfDay(table, before)
     const old = (yield* daysOf(sql, table)).filter((name) => name < limit).toSorted()
+    const owns = old.length === 0 || (yield* isOwner(sql, table))
     for (const name of old) {
       yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* sql.unsafe(`set local lock_timeout = ${dropLockTimeoutMillis}`).unprepared
-          yield* sql`drop table if exists ${sql(name)}`
+          yield* owns ? sql`drop table if exists ${sql(name)}` : sql`select sluice_drop_day(${table}, ${name})`
         })
       )
     }

@@ -64,7 +64,7 @@ export class MigrationsDiverged extends Data.TaggedError("MigrationsDiverged")<{
 /** The role may not make tables. */
 export class MigrationsNotAllowed extends Data.TaggedError("MigrationsNotAllowed")<{ readonly detail: string }> {
   override get message(): string {
-    return `The role may not make tables (${this.detail}). Give it the right as the owner of the database: GRANT CREATE, USAGE ON SCHEMA public TO the role; or let the role own the database`
+    return `The role may not make tables (${this.detail}). Run \`sluice migrate\` as the owner of the tables, or give the role the right as the owner of the database: GRANT CREATE, USAGE ON SCHEMA public TO the role; or let the role own the database`
   }
 }
 
@@ -121,6 +121,22 @@ const notPermitted = "42501"
 const notAllowed = (error: SqlError.SqlError): SqlError.SqlError | MigrationsNotAllowed =>
   sqlState(error.reason.cause) === notPermitted ? new MigrationsNotAllowed({ detail: error.message }) : error
 
+const isThere = (sql: SqlClient.SqlClient, table: string) =>
+  Effect.map(
+    sql<{ readonly isThere: boolean }>`SELECT to_regclass(quote_ident(${table})) IS NOT NULL AS "isThere"`,
+    ([row]) => row!.isThere
+  )
+
+/** The migrations that have run, in order: none in a database without any. */
+export const appliedMigrations = (
+  table: string = defaultMigrationsTable
+): Effect.Effect<ReadonlyArray<MigrationLabel>, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.flatMap(isThere(sql, table), (there) =>
+      there ? sql<MigrationLabel>`SELECT number, name FROM ${sql(table)} ORDER BY number` : Effect.succeed([])
+    )
+  )
+
 /** One transaction: waits for the lock, reads what has run, and runs the next missing migration. */
 const step = (
   migrations: ReadonlyArray<Migration>,
@@ -129,7 +145,9 @@ const step = (
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.gen(function* () {
       yield* sql`SELECT pg_advisory_xact_lock(${migrationsKey(table)})`
-      yield* sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (
+      // A role that may make no tables is refused even where the table is there.
+      if (!(yield* isThere(sql, table)))
+        yield* sql`CREATE TABLE ${sql(table)} (
           number int4 PRIMARY KEY,
           name text NOT NULL,
           applied_at timestamptz NOT NULL DEFAULT now()

@@ -18,8 +18,8 @@ import {
   quietMillis,
   transactionMillis
 } from "./limits.ts"
-import { answerOfReply, outcomeOf, type SmtpError } from "./outcomes.ts"
-import { type OnTrouble, watchRelay } from "./reachability.ts"
+import { answerOfReply, outcomeOf, type SmtpError, troubleOf } from "./outcomes.ts"
+import { type OnTrouble, verified, watchRelay } from "./reachability.ts"
 import {
   type OnCertificate,
   parseRelayAddress,
@@ -205,6 +205,34 @@ const refusalsOf = (to: ReadonlyArray<string>, error: SmtpError): ReadonlyArray<
     return undefined
   return answersOf(to, { rejectedErrors })
 }
+
+/**
+ * Tries a relay once, without any mail: a connection, TLS and a login. Answers what is wrong with it, in a sentence, and
+ * until when its certificate is valid, where one was trusted.
+ */
+export const tryRelay = (
+  options: RelayOptions
+): Effect.Effect<{
+  readonly name: string
+  readonly trouble: string | undefined
+  readonly validUntilMillis: number | undefined
+}> =>
+  Effect.suspend(() => {
+    const address = parseRelayAddress(Redacted.value(options.url))
+    if (address === undefined) return Effect.die(new Error("The relay's address is none"))
+    let validUntilMillis: number | undefined
+    const times = { answerMillis, transactionMillis, quietMillis, ...options.times }
+    return Effect.acquireUseRelease(
+      Effect.sync(() => makePool(address, options, times, 1, (until) => (validUntilMillis = until))),
+      (pool) =>
+        Effect.map(verified(pool), (error) => ({
+          name: relayName(address),
+          trouble: error === undefined ? undefined : troubleOf(error).reason,
+          validUntilMillis
+        })),
+      (pool) => Effect.sync(() => pool.close({ force: true }))
+    )
+  })
 
 /** Makes a relay that is tried immediately, and again while it cannot be reached. Its connections end with the scope. */
 export const makeRelay = (

@@ -28,7 +28,7 @@ export interface Reachability {
 }
 
 /** One try: the error, if there was one. */
-const verified = (verifier: Verifier): Effect.Effect<SmtpError | undefined> =>
+export const verified = (verifier: Verifier): Effect.Effect<SmtpError | undefined> =>
   Effect.callback<SmtpError | undefined>((resume) => {
     verifier.verify((error) => resume(Effect.succeed(error ?? undefined)))
   }).pipe(
