@@ -5,7 +5,7 @@
  */
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { knownFormats } from "../common/formatLevels.ts"
-import { version } from "../common/version.ts"
+import { build } from "../common/version.ts"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
 import { internals } from "../engine/shell/partition/internals.ts"
@@ -93,7 +93,7 @@ export class ClusterView extends Context.Service<
           { concurrency: askedAtOnce }
         )
         if (membership === undefined) {
-          const alone = { name: "this machine", version, role: "all", level: knownFormats.newest }
+          const alone = { name: "this machine", version: build(), role: "all", level: knownFormats.newest }
           return {
             placement: "machine" as const,
             level: context.placement.level?.() ?? knownFormats.newest,

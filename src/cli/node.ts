@@ -7,7 +7,7 @@ import { hostname } from "node:os"
 import { Duration, Effect, Option, type Redacted, Schedule, Scope } from "effect"
 import { type EngineSettings, layerEngineOn } from "../app/engine.ts"
 import { layerDecisions, layerDecisionsOn } from "../app/layers.ts"
-import { version } from "../common/version.ts"
+import { build } from "../common/version.ts"
 import type { Config } from "../config/settings.ts"
 import { Health, stopping } from "../platform/Health.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
@@ -29,7 +29,7 @@ export const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: Node
   if (cluster === undefined) return layerDecisions(engine)
   const placement = cluster.layerNode({
     databaseUrl,
-    node: { name: nodeName(config), version, role: config.role },
+    node: { name: nodeName(config), version: build(), role: config.role },
     takesPartitions: config.role !== "api",
     namespace: config.logNamespace
   })

@@ -6,7 +6,7 @@
 import { readdirSync } from "node:fs"
 import { type EventLoopUtilization, performance } from "node:perf_hooks"
 import { Context, Effect, Layer, Metric } from "effect"
-import { version } from "../common/version.ts"
+import { build } from "../common/version.ts"
 
 /** Registries that have the series. A second platform of the process shows the same ones. */
 const shown = new WeakSet<object>()
@@ -54,8 +54,9 @@ const show = (context: Context.Context<never>): void => {
 
   gauge(
     Metric.gauge("sluice_build_info", {
-      description: "Always 1; the labels name the version of the program and of Node",
-      attributes: { version, node: process.versions.node }
+      description:
+        "Always 1; the labels name the version of the program, with its commit where it is known, and of Node",
+      attributes: { version: build(), node: process.versions.node }
     }),
     () => 1
   )

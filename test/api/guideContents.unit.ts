@@ -15,7 +15,7 @@ const questions: ReadonlyArray<readonly [question: RegExp, answer: RegExp]> = [
   [/verify my domain/, /\/v1\/send\/domains/],
   [/receive bounces/, /send\.email\.bounced/],
   [/signature in Go, Python or PHP/, /func isOurs[\s\S]*|def is_ours|function is_ours/],
-  [/Docker, compose or Kubernetes/, /^FROM node/m],
+  [/Docker, compose or Kubernetes/, /^podman build/m],
   [/back up and restore/, /To restore/],
   [/upgrade/, /## One machine/],
   [/monitor/, /sluice_log_lines_left_out_total/],
