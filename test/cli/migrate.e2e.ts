@@ -86,7 +86,7 @@ describe("two roles", () => {
     })
     expect(sent.status).toBe(202)
     await until(async () => {
-      const [row] = await query<{ readonly count: number }>(owner, "select count(*)::int4 as count from events")
+      const [row] = await query<{ readonly count: number }>(owner, "select count(*)::int4 as count from send_emails")
       return row!.count > 0
     })
     const owners = await query(owner, `select 1 from pg_class where relowner = '${role}'::regrole`)
