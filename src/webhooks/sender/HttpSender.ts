@@ -4,7 +4,7 @@
  * endpoint's attempts, so the connection pools have no limit.
  */
 
-import { Effect, Result, type Scope } from "effect"
+import { type Context, Effect, Result, type Scope } from "effect"
 import { Agent, buildConnector, type Dispatcher, errors } from "undici"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import { keptResponseBytes, readResponseBytes } from "../delivery/model.ts"
@@ -12,7 +12,7 @@ import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "../deliver
 import { noPublicAddress, type TargetGuard, TargetRefused } from "../target/targets.ts"
 import { AnswerTooLarge, answerTooLarge, boundingAnswers } from "./boundAnswers.ts"
 import type { EgressProxy } from "./egressProxy.ts"
-import { ProxyFailed, proxyConnector } from "./proxyConnector.ts"
+import { type After, ProxyFailed, proxyConnector } from "./proxyConnector.ts"
 
 /** How long an idle connection is kept: by default, and at most when the server asks for longer. */
 const keepAliveMillis = 4_000
@@ -216,6 +216,15 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
   }
 }
 
+/** Waits by the Clock of the sender. */
+const afterBy = (context: Context.Context<never>): After => {
+  const fork = Effect.runForkWith(context)
+  return (millis, act) => {
+    const waiting = fork(Effect.andThen(Effect.sleep(millis), Effect.sync(act)))
+    return () => waiting.interruptUnsafe()
+  }
+}
+
 /**
  * A sender whose connections end with the scope. With a proxy all of them go through it.
  *
@@ -228,15 +237,18 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
  * ```
  */
 export const make = (guard: TargetGuard, proxy?: EgressProxy): Effect.Effect<DeliverySender, never, Scope.Scope> => {
-  const connector =
-    proxy === undefined ? buildConnector({ lookup: guard.lookup, allowH2: false }) : proxyConnector(proxy, guard.lookup)
+  const connectorBy = (after: After) =>
+    proxy === undefined
+      ? buildConnector({ lookup: guard.lookup, allowH2: false })
+      : proxyConnector(proxy, guard.lookup, after)
   const open = remembering(guard)
   return Effect.map(
     Effect.acquireRelease(
-      Effect.sync(
-        () =>
+      Effect.map(
+        Effect.context<never>(),
+        (context) =>
           new Agent({
-            connect: boundingAnswers(connector, readResponseBytes),
+            connect: boundingAnswers(connectorBy(afterBy(context)), readResponseBytes),
             allowH2: false,
             pipelining: 1,
             // The exchange's own timer bounds the whole exchange.

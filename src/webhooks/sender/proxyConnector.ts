@@ -8,10 +8,7 @@ import { connect as connectTls } from "node:tls"
 import { buildConnector } from "undici"
 import type { EgressProxy } from "./egressProxy.ts"
 
-/**
- * How long the proxy may take until it can be spoken to, and for its answer to `CONNECT`. Undici calls a connector
- * outside of every fiber, with real sockets, so Node's own timers bound it.
- */
+/** How long the proxy may take until it can be spoken to, and for its answer to `CONNECT`. */
 const connectMillis = 5_000
 const answerMillis = 10_000
 
@@ -33,6 +30,9 @@ export class ProxyFailed extends Error {
   }
 }
 
+/** Acts when the time is over, unless the answer is called before. Undici calls a connector outside of every fiber. */
+export type After = (millis: number, act: () => void) => () => void
+
 type Done<A> = (error: Error | null, value: A | undefined) => void
 
 /** Calls `done` once. */
@@ -46,14 +46,14 @@ const once = <A>(done: Done<A>): Done<A> => {
 }
 
 /** Opens a connection to the proxy itself. */
-const reach = ({ host, isSecure, port }: EgressProxy, given: Done<Socket>): void => {
+const reach = ({ host, isSecure, port }: EgressProxy, after: After, given: Done<Socket>): void => {
   const fail = () => {
     socket.destroy()
     done(new ProxyFailed("The egress proxy could not be reached", true), undefined)
   }
-  const timer = setTimeout(fail, connectMillis)
+  const cancel = after(connectMillis, fail)
   const done = once<Socket>((error, value) => {
-    clearTimeout(timer)
+    cancel()
     given(error, value)
   })
   const socket = isSecure
@@ -81,7 +81,7 @@ const faultOf = (head: string): ProxyFailed | undefined => {
 }
 
 /** Asks the proxy for the way to an address. */
-const tunnel = (socket: Socket, proxy: EgressProxy, target: string, given: Done<Socket>): void => {
+const tunnel = (socket: Socket, proxy: EgressProxy, target: string, after: After, given: Done<Socket>): void => {
   let head = ""
   const fail = (error: ProxyFailed) => {
     socket.destroy()
@@ -89,7 +89,7 @@ const tunnel = (socket: Socket, proxy: EgressProxy, target: string, given: Done<
   }
   const closed = () => fail(new ProxyFailed("The egress proxy closed the connection", true))
   // It may be waiting for the target.
-  const timer = setTimeout(() => fail(new ProxyFailed("The egress proxy gave no answer in time", false)), answerMillis)
+  const cancel = after(answerMillis, () => fail(new ProxyFailed("The egress proxy gave no answer in time", false)))
   const read = (chunk: Buffer) => {
     head += chunk.toString("latin1")
     const end = head.indexOf("\r\n\r\n")
@@ -101,7 +101,7 @@ const tunnel = (socket: Socket, proxy: EgressProxy, target: string, given: Done<
     done(null, socket)
   }
   const done = once<Socket>((error, value) => {
-    clearTimeout(timer)
+    cancel()
     socket.removeListener("data", read)
     socket.removeListener("close", closed)
     if (error === null) socket.removeListener("error", closed)
@@ -132,17 +132,19 @@ const addressOf = (lookup: LookupFunction, hostname: string, done: Done<string>)
   })
 }
 
-/** A connector of undici that goes through a proxy. `lookup` gives the addresses that were checked. */
-export const proxyConnector = (proxy: EgressProxy, lookup: LookupFunction): buildConnector.connector => {
+/**
+ * A connector of undici that goes through a proxy. `lookup` gives the addresses that were checked, `after` the time.
+ */
+export const proxyConnector = (proxy: EgressProxy, lookup: LookupFunction, after: After): buildConnector.connector => {
   const secure = buildConnector({ allowH2: false })
   return (options, callback) => {
     const fail = (error: Error) => callback(error, null)
     const port = options.port || (options.protocol === "https:" ? "443" : "80")
     addressOf(lookup, options.hostname, (unresolved, address) => {
       if (address === undefined) return fail(unresolved!)
-      reach(proxy, (unreached, reached) => {
+      reach(proxy, after, (unreached, reached) => {
         if (reached === undefined) return fail(unreached!)
-        tunnel(reached, proxy, `${address}:${port}`, (refused, socket) => {
+        tunnel(reached, proxy, `${address}:${port}`, after, (refused, socket) => {
           if (socket === undefined) return fail(refused!)
           if (options.protocol === "https:") secure({ ...options, httpSocket: socket }, callback)
           else callback(null, socket)
