@@ -19,13 +19,15 @@ import {
   type World
 } from "../http/contract/world.ts"
 import { KilledPlatform, makeSeededData } from "../support/killed.ts"
-import { describeViolations, type Means } from "../support/longRun.ts"
+import { BadOptions, describeViolations, type Means } from "../support/longRun.ts"
 import { type AtEnd, inRunFolder } from "../support/runFolder.ts"
 import { withOddField } from "./oddField.ts"
 
 export interface FuzzOptions extends Means {
   readonly requests: number
   readonly seed: number
+  /** Parts of the names of the endpoints that are asked, with commas between; default: all are. */
+  readonly only?: string | undefined
 }
 
 export interface FuzzReport {
@@ -209,8 +211,11 @@ const askOnce = async (
 }
 
 const run = async (options: FuzzOptions, folder: string, atEnd: AtEnd): Promise<FuzzReport> => {
-  const { requests, seed, signal, tell } = options
-  tell(`seed ${seed}: ${requests} requests to ${endpoints.length} endpoints`)
+  const { only, requests, seed, signal, tell } = options
+  const parts = only?.split(",")
+  const asked = endpoints.filter(({ name }) => parts === undefined || parts.some((part) => name.includes(part)))
+  if (asked.length === 0) throw new BadOptions(`no endpoint has ${only} in its name`)
+  tell(`seed ${seed}: ${requests} requests to ${asked.length} endpoints`)
   const speech = await startSpeech()
   atEnd(() => speech.server.close())
   const adminKey = `adm_${randomBytes(24).toString("hex")}`
@@ -241,8 +246,7 @@ const run = async (options: FuzzOptions, folder: string, atEnd: AtEnd): Promise<
     for (let uses = 0; next < requests && signal?.aborted !== true; uses++) {
       const at = next++
       if (uses >= requestsPerAccount) [account, uses] = [await world.account(), 0]
-      if (!(await askOnce(random, endpoints[at % endpoints.length]!, { account, world }, tally)))
-        uses = requestsPerAccount
+      if (!(await askOnce(random, asked[at % asked.length]!, { account, world }, tally))) uses = requestsPerAccount
       if (at >= told + 1_000) {
         told = at - (at % 1_000)
         tell(`${told} requests, ${tally.violations.length} violations, ${tally.repeated} asked again`)
@@ -266,7 +270,7 @@ const run = async (options: FuzzOptions, folder: string, atEnd: AtEnd): Promise<
     succeeded,
     repeated: tally.repeated,
     statuses: tally.statuses,
-    untaken: endpoints.map(({ name }) => name).filter((name) => !tally.taken.has(name)),
+    untaken: asked.map(({ name }) => name).filter((name) => !tally.taken.has(name)),
     lines: linesIn(platform.stderr()),
     slowLines: lines.filter((line) => slowness.test(line)).length,
     frames: await framesOf(world)
