@@ -132,6 +132,11 @@ func (c *Client) WebhooksListKeys(ctx context.Context, query Query, into any) er
 	return c.Request(ctx, "GET", "/.well-known/webhook-keys", query, nil, into)
 }
 
+// WebhooksCreatePortalLink: Create a link to the portal of a label.
+func (c *Client) WebhooksCreatePortalLink(ctx context.Context, query Query, body any, into any) error {
+	return c.Request(ctx, "POST", "/v1/webhooks/portal", query, body, into)
+}
+
 // WebhooksListSources: List the addresses from which deliveries come.
 func (c *Client) WebhooksListSources(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/webhooks/source-addresses", query, nil, into)
@@ -400,6 +405,11 @@ func (c *Client) OwnKeysRotate(ctx context.Context, id string, query Query, body
 // OwnKeysRevoke: Revoke a key.
 func (c *Client) OwnKeysRevoke(ctx context.Context, id string, query Query, into any) error {
 	return c.Request(ctx, "DELETE", "/v1/keys/"+url.PathEscape(id), query, nil, into)
+}
+
+// ConsolePortal: Describe the signed-in portal.
+func (c *Client) ConsolePortal(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/console/portal", query, nil, into)
 }
 
 // SystemLivez: Liveness.

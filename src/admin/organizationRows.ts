@@ -27,6 +27,7 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = 
   { table: "telco_numbers", key: "organization_id, tn" },
   { table: "site_credentials", key: "id" },
   { table: "console_links", key: "digest" },
+  { table: "portal_links", key: "digest" },
   { table: "billing_checkouts", key: "id" },
   { table: "invoices", key: "id" },
   { table: "usage_hours", key: "organization_id, hour, product, usage_type" },

@@ -43,6 +43,7 @@ import { Health } from "../platform/Health.ts"
 import { IdempotentRequests } from "../platform/IdempotentRequests.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
+import { PortalLinks } from "../platform/PortalLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
@@ -74,6 +75,7 @@ import { Telco } from "../telco/Telco.ts"
 import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
 import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
+import { PortalAddress } from "../webhooks/http/PortalAddress.ts"
 import { SourceAddresses } from "../webhooks/http/SourceAddresses.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/runReplays.ts"
@@ -197,6 +199,7 @@ export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>)
 export const layerTenancy = Layer.mergeAll(
   ApiKeys.layer,
   ConsoleLinks.layer,
+  PortalLinks.layer,
   SiteCredentials.layer,
   Inventory.layer,
   Invoices.layer
@@ -207,10 +210,11 @@ export const layerTenancy = Layer.mergeAll(
 )
 
 /** Webhook endpoints, their deliveries and replays. */
-const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets" | "webhookSources">) =>
+const layerWebhookServices = (options: ServiceOptions) =>
   Layer.mergeAll(
     Endpoints.layer({ targets: options.webhookTargets }),
     Layer.succeed(SourceAddresses, options.webhookSources ?? []),
+    Layer.succeed(PortalAddress, options.publicUrl ?? (() => "")),
     Deliveries.layer,
     Replays.layer,
     IdempotentRequests.layer.pipe(Layer.provide(layerSealing))

@@ -14,6 +14,7 @@ import {
   addRequestRate,
   createConsoleTables,
   createPlatformTables,
+  createPortalTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
 import { createClusterTables, createFormatLevels } from "../postgres/cluster/tables.ts"
@@ -81,5 +82,6 @@ export const migrations: ReadonlyArray<Migration> = [
   },
   { number: 34, name: "public keys of webhooks", run: addPublicKeys },
   { number: 35, name: "lines of webhook deliveries", run: addDeliveryLines },
+  { number: 36, name: "portals of webhook endpoints", run: createPortalTables },
   { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions }
 ]

@@ -50,7 +50,13 @@ export interface Tool {
 const credentials: ReadonlySet<string> = new Set(["webhooks.getDeliveryRequest", "billing.invoices"])
 
 /** A stream does not end, and sessions are a browser's. */
-const without: ReadonlySet<string> = new Set(["events.stream", "console.open", "console.get", "console.close"])
+const without: ReadonlySet<string> = new Set([
+  "events.stream",
+  "console.open",
+  "console.get",
+  "console.portal",
+  "console.close"
+])
 
 const prefix = "#/components/schemas/"
 

@@ -21,7 +21,9 @@ export const formatLevels = {
    */
   contentSizes: 2,
   /** The order of a webhook endpoint, in its facts and state, and lines in the queue of deliveries. */
-  orderedDeliveries: 3
+  orderedDeliveries: 3,
+  /** The label of a webhook endpoint, in its facts and state, and sessions that see the endpoints of one label alone. */
+  endpointLabels: 4
 } as const
 
 /** The formats that a program can write and read. */

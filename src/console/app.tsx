@@ -3,9 +3,10 @@ import { useSignal } from "@preact/signals"
 import type { ComponentType } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { ask, get } from "./api.ts"
+import { enter } from "./enter.ts"
 import { connect, disconnect, liveState } from "./live.ts"
 import { go, href, match, place, takeClicks } from "./router.ts"
-import { isOperatorConsole, operator, session, signInReason } from "./session.ts"
+import { isOperatorConsole, isPortalOver, operator, portal, session, signInReason } from "./session.ts"
 import { SignIn } from "./signIn.tsx"
 import { nextTheme, theme } from "./theme.ts"
 import { Chip, Fault, Head, Loading } from "./ui/basics.tsx"
@@ -45,6 +46,16 @@ const liveWords = { live: "Connected", connecting: "Connecting", waiting: "Conne
 
 const Who = () => {
   const { value } = session
+  if (portal.value !== null)
+    return (
+      <div class="who">
+        <strong>{portal.value.organization.name}</strong>
+        <p class="note">
+          Endpoints of <span class="mono">{portal.value.label}</span>
+          {portal.value.mode === "test" && " · Test mode"}
+        </p>
+      </div>
+    )
   if (isOperatorConsole)
     return (
       <div class="who">
@@ -71,6 +82,8 @@ const signOut = async (): Promise<void> => {
     // A session that has ended already is over as well.
   }
   signInReason.value = "You are signed out."
+  isPortalOver.value = portal.value !== null
+  portal.value = null
   session.value = null
   operator.value = null
   go("/", { replace: true })
@@ -115,12 +128,16 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
             ))}
         </ul>
         <div class="foot">
-          <a href="/guides/" target="_blank" rel="noreferrer" class="note">
-            Guides
-          </a>
-          <a href="/docs" target="_blank" rel="noreferrer" class="note">
-            Documentation of the API
-          </a>
+          {portal.value === null && (
+            <>
+              <a href="/guides/" target="_blank" rel="noreferrer" class="note">
+                Guides
+              </a>
+              <a href="/docs" target="_blank" rel="noreferrer" class="note">
+                Documentation of the API
+              </a>
+            </>
+          )}
           <button type="button" class="plain" onClick={nextTheme}>
             Colours: {themeWords[theme.value]}
           </button>
@@ -159,7 +176,7 @@ const Shell = ({ routes }: { readonly routes: Routes }) => {
 
 /** Reads the part after `#link=`, once, and removes it from the address immediately. */
 const takeLink = (): string | undefined => {
-  const link = /^#link=(cl_\w+)$/.exec(location.hash)?.[1]
+  const link = /^#link=((?:cl|pl)_\w+)$/.exec(location.hash)?.[1]
   if (link !== undefined) history.replaceState(null, "", location.pathname + location.search)
   return link
 }
@@ -175,26 +192,30 @@ const begin = async (): Promise<void> => {
       await ask("POST", "/v1/console/sessions", { body: { link } })
     } catch (cause) {
       signInReason.value = cause instanceof Error ? cause.message : String(cause)
+      isPortalOver.value = link.startsWith("pl_")
     }
   }
-  session.value = await get("/v1/console/session").catch(() => null)
+  await enter()
 }
 
-export const App = ({ routes }: { readonly routes: Routes }) => {
+/** `routes` are those of the user that is signed in. */
+export const App = ({ routes }: { readonly routes: () => Routes }) => {
   useEffect(() => {
     document.addEventListener("click", takeClicks)
     void begin()
     return () => document.removeEventListener("click", takeClicks)
   }, [])
-  const who = isOperatorConsole ? operator.value : session.value
+  const who = isOperatorConsole ? operator.value : (portal.value ?? session.value)
   const isIn = who !== null && who !== undefined
   const key = isOperatorConsole ? "" : session.value?.organization.id
+  // A portal sees no events.
+  const hears = isIn && !isOperatorConsole && portal.value === null
   useEffect(() => {
-    if (!isIn || isOperatorConsole) return
+    if (!hears) return
     connect()
     return disconnect
-  }, [isIn, key])
+  }, [hears, key])
   if (who === undefined) return <Loading />
   if (who === null) return <SignIn mark={<Mark />} reason={<Fault error={signInReason.value} />} />
-  return <Shell routes={routes} />
+  return <Shell routes={routes()} />
 }

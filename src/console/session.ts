@@ -3,11 +3,18 @@ import { signal } from "@preact/signals"
 import type { Answer } from "./endpoints.ts"
 
 export type Session = Answer<"GET", "/v1/console/session">
+export type PortalShown = Answer<"GET", "/v1/console/portal">
 export type Operator = Answer<"GET", "/admin/v1/console/session">
 
 /** Undefined while that is not known yet, null for nobody. */
 export const session = signal<Session | null | undefined>(undefined)
 export const operator = signal<Operator | null | undefined>(undefined)
+
+/** The signed-in portal, which shows the webhook endpoints of one label; then nobody else is signed in. */
+export const portal = signal<PortalShown | null>(null)
+
+/** Whether a portal has ended, or its link was not good: another link opens it, and no key. */
+export const isPortalOver = signal(false)
 
 /** Why somebody has to sign in, where there is something to say. */
 export const signInReason = signal("")
@@ -20,12 +27,18 @@ export const isOperatorConsole =
 export const sessionEnded = (): void => {
   const wasSignedIn = session.value || operator.value
   if (wasSignedIn) signInReason.value = "Your session has ended, or its key was revoked. Sign in again to go on."
+  if (portal.value !== null) {
+    signInReason.value = "Your session has ended."
+    isPortalOver.value = true
+  }
+  portal.value = null
   session.value = null
   operator.value = null
 }
 
 /** Whether the session has a scope, itself or by a wider one. */
 export const hasScope = (scope: string): boolean => {
+  if (portal.value !== null) return scope.startsWith("platform:webhooks:")
   const scopes: ReadonlyArray<string> = session.value?.scopes ?? []
   return scopes.includes("*") || scopes.includes(scope) || scopes.includes(`${scope.slice(0, scope.indexOf(":"))}:*`)
 }

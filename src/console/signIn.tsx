@@ -2,7 +2,8 @@
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { get, post } from "./api.ts"
-import { isOperatorConsole, operator, session, signInReason } from "./session.ts"
+import { enter } from "./enter.ts"
+import { isOperatorConsole, isPortalOver, operator, signInReason } from "./session.ts"
 import { Command, Fault, Field } from "./ui/basics.tsx"
 import { useAct } from "./usePages.ts"
 
@@ -13,7 +14,7 @@ const open = async (key: string): Promise<void> => {
     operator.value = await get("/admin/v1/console/session")
   } else {
     await post("/v1/console/sessions", { body: { key } })
-    session.value = await get("/v1/console/session")
+    await enter()
   }
 }
 
@@ -24,6 +25,17 @@ export const SignIn = ({ mark, reason }: { readonly mark: ComponentChildren; rea
     event.preventDefault()
     if (!isBusy) void run(() => open(key.value.trim()))
   }
+  if (isPortalOver.value)
+    return (
+      <main class="sign-in">
+        <div class="part">
+          <p class="brand">{mark} Sluice</p>
+          <h1>Your endpoints</h1>
+          {reason}
+          <p>To see your endpoints again, ask for another link where you found this one.</p>
+        </div>
+      </main>
+    )
   return (
     <main class="sign-in">
       <div class="part">

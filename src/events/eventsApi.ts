@@ -11,7 +11,7 @@ import {
   EnvelopeRateLimited,
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
-import { EventsAccess, RequiredScopes } from "../platform/access.ts"
+import { EventsAccess, OpenToPortals, RequiredScopes } from "../platform/access.ts"
 import { catalogue } from "./catalogue.ts"
 import { Event } from "./event.ts"
 
@@ -137,12 +137,14 @@ const types = HttpApiEndpoint.get("types", "/v1/events/types", {
     )
   }).annotate({ identifier: "EventTypes" }),
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
-}).annotateMerge(
-  OpenApi.annotations({
-    summary: "List the types of events",
-    description: "The whole catalogue, and which types the patterns match: what an endpoint with them would get."
-  })
-)
+})
+  .annotate(OpenToPortals, true)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List the types of events",
+      description: "The whole catalogue, and which types the patterns match: what an endpoint with them would get."
+    })
+  )
 
 const rates = HttpApiEndpoint.get("rates", "/v1/events/rates", {
   success: Schema.Struct({

@@ -36,6 +36,7 @@ export {
   maximumPatterns,
   parsePattern,
   parsePatterns,
+  patternsBeyond,
   unmatchedPatterns
 } from "./patterns.ts"
 export { eventsTable } from "./table.ts"

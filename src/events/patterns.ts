@@ -186,3 +186,33 @@ export const matches = (pattern: EventPattern, event: Matchable): boolean => {
  */
 export const matchesAny = (patterns: ReadonlyArray<EventPattern>, event: Matchable): boolean =>
   patterns.some((pattern) => matches(pattern, event))
+
+/** Whether one pattern matches every event that another one matches. Never true by the catalogue alone. */
+const covers = (wide: EventPattern, narrow: EventPattern): boolean => {
+  switch (wide._tag) {
+    case "All":
+      return true
+    case "Exact":
+      return narrow._tag === "Exact" && narrow.type === wide.type
+    case "Prefix":
+      if (narrow._tag === "Exact") return narrow.type.startsWith(wide.prefix)
+      return (
+        narrow._tag === "Prefix" &&
+        narrow.prefix.startsWith(wide.prefix) &&
+        (narrow.service === undefined || narrow.service === wide.service)
+      )
+  }
+}
+
+/**
+ * The given patterns that may match an event that none of the allowed ones matches. Texts that are no patterns are left
+ * out.
+ */
+export const patternsBeyond = (allowed: ReadonlyArray<string>, given: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const parsed = (text: string) => Result.getOrUndefined(parsePattern(text))
+  const wide = allowed.flatMap((text) => parsed(text) ?? [])
+  return given.filter((text) => {
+    const narrow = parsed(text)
+    return narrow !== undefined && !wide.some((pattern) => covers(pattern, narrow))
+  })
+}

@@ -52,6 +52,9 @@ interface Row {
   /** The key on whose behalf a session acts; null for a key, and for a session that a link has opened. */
   readonly parent_id: string | null
   readonly is_session: boolean
+  /** Of a portal's session only. */
+  readonly portal_label: string | null
+  readonly portal_types: ReadonlyArray<string> | null
 }
 
 const fromRow = (row: Row): ApiKey => ({
@@ -66,6 +69,15 @@ const fromRow = (row: Row): ApiKey => ({
   createdAt: row.created_at.getTime(),
   expiresAt: row.expires_at?.getTime() ?? null,
   lastUsedAt: row.last_used_at?.getTime() ?? null
+})
+
+const sessionOf = (
+  { id, portal_label: label, portal_types: types }: Row,
+  parentEndsAt: Date | null
+): NonNullable<Principal["session"]> => ({
+  id,
+  keyEndsAtMillis: parentEndsAt?.getTime() ?? null,
+  ...(label === null ? {} : { portal: { label, types: types ?? [] } })
 })
 
 export class ApiKeys extends Context.Service<
@@ -192,8 +204,8 @@ export class ApiKeys extends Context.Service<
         const row = rows[0]
         if (row === undefined) return undefined
         return {
-          // A session shares the limits of the key for which it acts.
-          keyId: row.parent_id ?? row.id,
+          // A session shares the limits of the key for which it acts; a portal's acts for nobody.
+          keyId: row.portal_label === null ? (row.parent_id ?? row.id) : row.id,
           organizationId: row.organization_id,
           mode: row.mode,
           plan: row.plan,
@@ -201,9 +213,7 @@ export class ApiKeys extends Context.Service<
           services: new Set(row.services),
           scopes: new Set(row.scopes),
           expiresAtMillis: row.expires_at?.getTime() ?? null,
-          ...(row.is_session
-            ? { session: { id: row.id, keyEndsAtMillis: row.parent_expires_at?.getTime() ?? null } }
-            : {})
+          ...(row.is_session ? { session: sessionOf(row, row.parent_expires_at) } : {})
         }
       })
 

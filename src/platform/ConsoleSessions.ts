@@ -1,8 +1,8 @@
 /**
  * Opens and ends sessions of the console (docs/platform.md, 12.1). A session is a short-lived key of its own with
  * exactly the rights of the key that signed in, and ends with it; its text is in a cookie and, as a digest, in the
- * table of keys. A link opens one session once. Needs `SqlClient`, `Notifications`, `Authentication` and
- * `Organizations`.
+ * table of keys. A link opens one session once; the link of a portal opens one that sees the webhook endpoints of one
+ * label. Needs `SqlClient`, `Notifications`, `Authentication` and `Organizations`.
  */
 import { Clock, Context, Data, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -11,8 +11,9 @@ import { Notifications } from "../postgres/Notifications.ts"
 import { keysChannel } from "./ApiKeys.ts"
 import { Authentication, type KeyUncheckable } from "./Authentication.ts"
 import { sessionPrefix } from "./consoleCookie.ts"
-import type { Principal, Scope, Service } from "./model.ts"
+import type { Portal, Principal, Scope, Service } from "./model.ts"
 import { type OrganizationNotFound, Organizations } from "./Organizations.ts"
+import { maximumPortalMillis, maximumPortals, portalLinkPrefix, portalScopes, takePortalLink } from "./PortalLinks.ts"
 
 /** The life of a session. */
 export const sessionMillis = 8 * 60 * 60_000
@@ -60,7 +61,7 @@ export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {
     readonly openWithKey: (key: string) => Effect.Effect<OpenedSession, SignInError>
-    /** Uses the link, which then opens no other session. */
+    /** Uses the link, of the console or of a portal, which then opens no other session. */
     readonly openWithLink: (link: string) => Effect.Effect<OpenedSession, SignInError>
     /** Ends a session: here before it returns, on every other node within a second. */
     readonly close: (sessionId: string) => Effect.Effect<void, SqlError.SqlError>
@@ -120,6 +121,7 @@ interface NewSession extends LinkRights {
   readonly parentId: string | null
   readonly name: string
   readonly endsAtMillis: number | null
+  readonly portal?: Portal
 }
 
 interface LinkRow {
@@ -129,24 +131,47 @@ interface LinkRow {
   readonly scopes: ReadonlyArray<Scope>
 }
 
-const makeOpen = (sql: SqlClient.SqlClient, announce: (digest: string) => Effect.Effect<void, SqlError.SqlError>) =>
+type Announce = (digest: string) => Effect.Effect<void, SqlError.SqlError>
+
+/** Removes sessions, and the portals that were opened from them, and returns their digests. */
+const removeSessions = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  announce: Announce,
+  ids: ReadonlyArray<string>
+) {
+  const gone = yield* sql<{ readonly digest: string }>`
+    delete from api_keys where is_session and (id = any(${[...ids]}::text[]) or parent_id = any(${[...ids]}::text[]))
+    returning digest`
+  yield* Effect.forEach(gone, ({ digest }) => announce(digest), { discard: true })
+  return gone.map(({ digest }) => digest)
+})
+
+const makeOpen = (sql: SqlClient.SqlClient, announce: Announce) =>
   Effect.fnUntraced(function* (session: NewSession, now: number) {
-    const { endsAtMillis, mode, name, organizationId, parentId, scopes, services } = session
+    const { endsAtMillis, mode, name, organizationId, parentId, portal, scopes, services } = session
+    const [longestMillis, most] =
+      portal === undefined ? [sessionMillis, maximumSessions] : [maximumPortalMillis, maximumPortals]
     const text = `${sessionPrefix}${mode}_${randomText()}`
-    const expiresAtMillis = Math.min(now + sessionMillis, endsAtMillis ?? Number.POSITIVE_INFINITY)
+    const expiresAtMillis = Math.min(now + longestMillis, endsAtMillis ?? Number.POSITIVE_INFINITY)
+    // Portals take no places of the organization's own sessions.
+    const ofKind = sql`organization_id = ${organizationId} and is_session
+      and (portal_label is null) = ${portal === undefined}`
     // Expired sessions, and the oldest beyond the bound.
-    const gone = yield* sql<{ readonly digest: string }>`
-      delete from api_keys where organization_id = ${organizationId} and is_session
-        and (expires_at <= ${new Date(now)} or not active or id not in (
-          select id from api_keys where organization_id = ${organizationId} and is_session
-          order by created_at desc limit ${maximumSessions - 1}))
-      returning digest`
-    yield* Effect.forEach(gone, ({ digest }) => announce(digest), { discard: true })
+    const gone = yield* sql<{ readonly id: string }>`
+      select id from api_keys where ${ofKind} and (expires_at <= ${new Date(now)} or not active or id not in (
+        select id from api_keys where ${ofKind} order by created_at desc, id limit ${most - 1}))`
+    if (gone.length > 0)
+      yield* removeSessions(
+        sql,
+        announce,
+        gone.map(({ id }) => id)
+      )
     yield* sql`
       insert into api_keys (id, organization_id, name, prefix, digest, mode, services, scopes, created_at, expires_at,
-        is_session, parent_id)
+        is_session, parent_id, portal_label, portal_types)
       values (${`ses_${randomText()}`}, ${organizationId}, ${name}, ${text.slice(0, 12)}, ${keyDigest(text)}, ${mode},
-        ${[...services]}, ${[...scopes]}, ${new Date(now)}, ${new Date(expiresAtMillis)}, true, ${parentId})`
+        ${[...services]}, ${[...scopes]}, ${new Date(now)}, ${new Date(expiresAtMillis)}, true, ${parentId},
+        ${portal?.label ?? null}, ${portal === undefined ? null : [...portal.types]})`
     return { text, organizationId, expiresAtMillis }
   })
 
@@ -177,13 +202,6 @@ const make = Effect.gen(function* () {
   const open = makeOpen(sql, announce)
   const uncheckable = (_: KeyUncheckable) => Effect.fail(new SignInUnavailable())
 
-  const remove = Effect.fnUntraced(function* (sessionId: string) {
-    const [row] = yield* sql<{ readonly digest: string }>`
-      delete from api_keys where id = ${sessionId} and is_session returning digest`
-    if (row !== undefined) yield* announce(row.digest)
-    return row?.digest
-  })
-
   /** A key itself, not a session that acts for one. */
   const isKey = (principal: Principal | null): principal is Principal => principal !== null && !principal.session
 
@@ -213,11 +231,17 @@ const make = Effect.gen(function* () {
       const refused = new SignInRefused({
         message: "This link is not good, or not any more: it opens the console once, and not for long."
       })
-      if (!linkPattern.test(link)) return yield* refused
+      const isPortal = link.startsWith(portalLinkPrefix)
+      if (!isPortal && !linkPattern.test(link)) return yield* refused
       const now = yield* Clock.currentTimeMillis
       const opened = yield* bounded(
         sql.withTransaction(
           Effect.gen(function* () {
+            if (isPortal) {
+              const taken = yield* takePortalLink(sql, link, now)
+              if (taken === undefined) return undefined
+              return yield* open({ ...taken, services: [], scopes: portalScopes, name: "portal" }, now)
+            }
             const [row] = yield* sql<LinkRow>`
               delete from console_links l using organizations o
               where l.digest = ${keyDigest(link)} and l.expires_at > ${new Date(now)}
@@ -233,9 +257,9 @@ const make = Effect.gen(function* () {
       return opened ?? (yield* refused)
     }),
     close: Effect.fn("ConsoleSessions.close")(function* (sessionId) {
-      const digest = yield* sql.withTransaction(remove(sessionId))
-      // The announcement may arrive after the answer, and the session must be closed by then.
-      if (digest !== undefined) authentication.forget(digest)
+      const gone = yield* sql.withTransaction(removeSessions(sql, announce, [sessionId]))
+      // The announcements may arrive after the answer, and the sessions must be closed by then.
+      for (const digest of gone) authentication.forget(digest)
     })
   })
 })

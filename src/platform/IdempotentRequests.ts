@@ -67,7 +67,8 @@ export class IdempotentRequests extends Context.Service<
   IdempotentRequests,
   {
     /**
-     * Acts, or returns the answer of an earlier request with this key; the same key of the other mode is another one.
+     * Acts, or returns the answer of an earlier request with this key; the same key of the other mode, or of a portal
+     * with another label, is another one.
      */
     readonly once: <Chosen, Answer, E, R>(
       owner: Owner,
@@ -90,6 +91,13 @@ export class IdempotentRequests extends Context.Service<
 export const aboutAnswer = ({ livemode, organizationId }: Owner, key: string): string =>
   // A key has no line break. Live answers keep their name from before there were modes.
   `idempotent answer\n${organizationId}\n${key}${livemode ? "" : "\ntest"}`
+
+/**
+ * The request under a key of its owner's alone: what a portal's session repeats is never the request of somebody else,
+ * whose answer may show a secret. A caller's key has no line break.
+ */
+const scopedTo = ({ label }: Owner, request: IdempotentRequest): IdempotentRequest =>
+  label === undefined ? request : { ...request, key: `portal\n${label}\n${request.key}` }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -129,16 +137,16 @@ const make = Effect.gen(function* () {
     Answer,
     E,
     R
-  >(owner: Owner, request: IdempotentRequest | undefined, { act, choose, isRejection }: Once<Chosen, Answer, E, R>) {
-    if (request === undefined) return { answer: yield* act(choose(), () => Effect.void), isReplayed: false }
+  >(owner: Owner, given: IdempotentRequest | undefined, { act, choose, isRejection }: Once<Chosen, Answer, E, R>) {
+    if (given === undefined) return { answer: yield* act(choose(), () => Effect.void), isReplayed: false }
+    const request = scopedTo(owner, given)
     const { isOurs, row } = yield* take(owner, request, choose())
     const about = aboutAnswer(owner, request.key)
     if (!isOurs) {
-      if (row !== undefined && row.digest !== request.digest)
-        return yield* new IdempotencyConflict({ key: request.key })
+      if (row !== undefined && row.digest !== request.digest) return yield* new IdempotencyConflict({ key: given.key })
       // Without a row, the earlier request was rejected just now.
       if (row === undefined || row.answer === null || row.key_id === null)
-        return yield* new RequestUnderWay({ key: request.key })
+        return yield* new RequestUnderWay({ key: given.key })
       const answer = secrets.unseal({ keyId: row.key_id, ciphertext: row.answer }, about)
       if (answer === undefined) return yield* Effect.die(new Error("a kept answer cannot be opened"))
       return { answer: JSON.parse(answer) as Answer, isReplayed: true }

@@ -23,13 +23,17 @@ const TakeRequest = Schema.Struct({
 })
 export type TakeRequest = typeof TakeRequest.Type
 
-/** The key of the limiter of an organization's console: its use takes nothing from the organization's programs. */
-const consoleKey = "console"
+/**
+ * The key of the limiter of an organization's console: its use takes nothing from the organization's programs. The
+ * portals of each label have one of their own, so that no customer takes anything from another one.
+ */
+const consoleKey = ({ portal }: NonNullable<Principal["session"]>): string =>
+  portal === undefined ? "console" : `portal ${portal.label}`
 
-/** Requests a minute that every console has. */
+/** Requests a minute that every console has, and every label of portals. */
 export const consoleRequestsPerMinute = 600
 
-/** One limiter an organization, and one for its console. */
+/** One limiter an organization, one for its console, and one for each label of its portals. */
 const rate = makeRateLane<TakeRequest>({
   kind: "request-rate",
   command: TakeRequest,
@@ -64,7 +68,7 @@ export class RequestRate extends Context.Service<
         take: ({ organizationId: organization, plan, session }) =>
           session === undefined
             ? take({ organization }, { cost: 1, plan })
-            : take({ organization, key: consoleKey }, { cost: 1, plan, least: consoleRequestsPerMinute })
+            : take({ organization, key: consoleKey(session) }, { cost: 1, plan, least: consoleRequestsPerMinute })
       })
     )
   )

@@ -48,6 +48,14 @@ export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("sluice/pl
 })
 
 /**
+ * Whether sessions of portals may ask an endpoint (docs/platform.md, 6.14). They may ask no other one, and its handler
+ * takes what it may see from `ownerOf`.
+ */
+export const OpenToPortals = Context.Reference<boolean>("sluice/platform/OpenToPortals", {
+  defaultValue: () => false
+})
+
+/**
  * Access to the number directory: a key with the service `directory`, in `Authorization: Bearer`, `X-API-Key` or
  * `?apiKey=`. The first form present decides (docs/platform.md, 2.4). Errors: 400, 401, 403, 429, 503.
  */

@@ -11,7 +11,7 @@ import {
   EnvelopeUnauthorized,
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
-import { KeysAccess } from "./access.ts"
+import { KeysAccess, OpenToPortals } from "./access.ts"
 import { platformPlans, scopes, sendPlans, services } from "./model.ts"
 
 const Cookie = { "set-cookie": Schema.optional(Schema.String) }
@@ -43,7 +43,9 @@ const open = HttpApiEndpoint.post("open", "/v1/console/sessions", {
   },
   payload: Schema.Struct({
     key: Schema.optionalKey(Schema.String).annotate({ description: "An API key; this or `link`" }),
-    link: Schema.optionalKey(Schema.String).annotate({ description: "The part of a link behind `#link=`" })
+    link: Schema.optionalKey(Schema.String).annotate({
+      description: "The part of a link behind `#link=`, of the console or of a portal"
+    })
   }).annotate({ identifier: "OpenConsoleSession" }),
   success: HttpApiSchema.WithHeaders(
     Schema.Struct({ organizationId: Schema.String, expiresAt: Schema.Int })
@@ -67,6 +69,31 @@ const get = HttpApiEndpoint.get("get", "/v1/console/session", {
   .middleware(KeysAccess)
   .annotateMerge(OpenApi.annotations({ summary: "Tell whose the session, or the key, is and what it may do" }))
 
+/** The signed-in portal. */
+export const ConsolePortal = Schema.Struct({
+  label: Schema.String.annotate({ description: "The label of the webhook endpoints that it shows" }),
+  organization: Schema.Struct({ name: Schema.String }),
+  mode: Schema.Literals(["live", "test"]),
+  types: Schema.Array(Schema.String).annotate({
+    description: "Patterns of the events to which its endpoints may subscribe"
+  }),
+  expiresAt: Schema.Int.annotate({ description: "End of the session, milliseconds since the Unix epoch" })
+}).annotate({ identifier: "ConsolePortal" })
+export type ConsolePortal = typeof ConsolePortal.Type
+
+const portal = HttpApiEndpoint.get("portal", "/v1/console/portal", {
+  success: ConsolePortal,
+  error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+})
+  .middleware(KeysAccess)
+  .annotate(OpenToPortals, true)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Describe the signed-in portal",
+      description: "404 for a key, and for a session that is no portal's."
+    })
+  )
+
 const close = HttpApiEndpoint.delete("close", "/v1/console/session", {
   headers: { origin: Schema.optional(Schema.String) },
   success: HttpApiSchema.WithHeaders(
@@ -76,6 +103,7 @@ const close = HttpApiEndpoint.delete("close", "/v1/console/session", {
   error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
 })
   .middleware(KeysAccess)
+  .annotate(OpenToPortals, true)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Sign out of the console",
@@ -85,7 +113,7 @@ const close = HttpApiEndpoint.delete("close", "/v1/console/session", {
 
 /** All endpoints of the console's sessions. */
 export class ConsoleApi extends HttpApiGroup.make("console")
-  .add(open, get, close)
+  .add(open, get, portal, close)
   .annotateMerge(
     OpenApi.annotations({
       title: "Console",

@@ -82,6 +82,21 @@ export const layerConsole = HttpApiBuilder.group(
             SqlError: unavailable
           })
         ),
+      portal: () =>
+        Effect.gen(function* () {
+          const { expiresAtMillis, mode, organizationId, session } = yield* CurrentPrincipal
+          if (session?.portal === undefined) return yield* EnvelopeNotFound.of("This is no session of a portal.")
+          const { name } = yield* organizations.get(organizationId)
+          const { label, types } = session.portal
+          // Each session has an end.
+          return { label, organization: { name }, mode, types, expiresAt: expiresAtMillis ?? 0 }
+        }).pipe(
+          Effect.catchTags({
+            // It was deleted a moment ago.
+            OrganizationNotFound: () => Effect.fail(away),
+            SqlError: unavailable
+          })
+        ),
       close: ({ headers }) =>
         Effect.gen(function* () {
           const { session } = yield* CurrentPrincipal

@@ -44,6 +44,7 @@ import {
   DirectoryAccess,
   EventsAccess,
   KeysAccess,
+  OpenToPortals,
   RequiredScopes,
   SendAccess,
   TalkAccess,
@@ -85,6 +86,8 @@ const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : t
 const verifyTimeoutMillis = 5_000
 
 const tooManyMessage = "More requests come than the platform gets through; nothing was done, so repeat it later"
+
+const portalMessage = "A portal shows webhook endpoints of its label, and nothing else"
 
 const unauthorizedMessage = "Invalid or missing API key"
 
@@ -171,12 +174,14 @@ export interface AccessServices {
 /** The reason why an endpoint refuses a principal; undefined when it does not. */
 type RefusalOf<Refusal> = (principal: Principal) => Refusal | undefined
 
-/** Makes the check of service and scope of each endpoint. */
+/** Makes the check of service and scope of each endpoint, and whether it is open to sessions of portals. */
 const makeCheck =
   <Refusal>({ refusals, service }: AccessOptions<Refusal>) =>
   (endpoint: HttpApiEndpoint.Top): RefusalOf<Refusal> => {
     const scopes = Context.get(endpoint.annotations, RequiredScopes)
+    const isOpenToPortals = Context.get(endpoint.annotations, OpenToPortals)
     return (principal) => {
+      if (principal.session?.portal !== undefined && !isOpenToPortals) return refusals.forbidden(portalMessage)
       if (service !== undefined && !principal.services.has(service)) {
         return refusals.forbidden(`API key does not have access to the ${service} service`)
       }

@@ -114,3 +114,26 @@ export const createConsoleTables = Effect.gen(function* () {
     )`
   yield* sql`create index console_links_of_organization on console_links (organization_id, created_at)`
 })
+
+/**
+ * Sessions of portals, which see the webhook endpoints of one label, and links that open one once (docs/platform.md,
+ * 6.14). Links are in a table of their own: a program that knows no portals must not open one.
+ */
+export const createPortalTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table api_keys add column portal_label text, add column portal_types text[]`
+  yield* sql`
+    create table portal_links (
+      digest text primary key,
+      organization_id text not null references organizations (id),
+      parent_id text not null references api_keys (id) on delete cascade,
+      mode text not null,
+      label text not null,
+      types text[] not null,
+      created_at timestamptz not null,
+      expires_at timestamptz not null,
+      session_ends_at timestamptz not null
+    )`
+  yield* sql`create index portal_links_of_organization on portal_links (organization_id, created_at)`
+  yield* sql`create index portal_links_of_parent on portal_links (parent_id)`
+})

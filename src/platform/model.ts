@@ -92,14 +92,33 @@ export interface Principal {
     readonly id: string
     /** When the key that signed in ends by itself; null for never. Keys created in the session may live as long. */
     readonly keyEndsAtMillis: number | null
+    /** Only for the session of a portal, which sees the webhook endpoints of one label alone. */
+    readonly portal?: Portal
   }
+}
+
+/** The rights of a portal (docs/platform.md, 6.14). */
+export interface Portal {
+  /** The label of the endpoints that it sees, changes and makes. */
+  readonly label: string
+  /** Patterns of the events to which they may subscribe. */
+  readonly types: ReadonlyArray<string>
 }
 
 /** The owner of a thing, and its mode: keys of the other mode do not see it. */
 export interface Owner {
   readonly organizationId: string
   readonly livemode: boolean
+  /** Set for the session of a portal, which sees webhook endpoints of this label alone. */
+  readonly label?: string
 }
 
-/** The owner of everything that a key creates, sees and changes: its organization, in its own mode. */
-export const ownerOf = ({ mode, organizationId }: Principal): Owner => ({ organizationId, livemode: mode === "live" })
+/**
+ * The owner of everything that a key creates, sees and changes: its organization, in its own mode; for a portal's
+ * session, its label within them.
+ */
+export const ownerOf = ({ mode, organizationId, session }: Principal): Owner => ({
+  organizationId,
+  livemode: mode === "live",
+  ...(session?.portal === undefined ? {} : { label: session.portal.label })
+})

@@ -8,6 +8,7 @@ import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
 import { operatorSection } from "./sections/operator.ts"
+import { portalSection } from "./sections/portal.ts"
 import { servedSection } from "./sections/served.ts"
 import { signingInSection } from "./sections/signingIn.ts"
 import { strangersSection } from "./sections/strangers.ts"
@@ -22,6 +23,7 @@ describe("the console", needs, () => {
   apiSection(platform)
   keyboardSection(platform)
   strangersSection(platform)
+  portalSection(platform)
   servedSection(platform)
   operatorSection(platform)
 })

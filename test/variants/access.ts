@@ -108,6 +108,55 @@ export const access: ReadonlyArray<Variant> = [
     finders: ["fastLane.it"]
   },
   {
+    name: "access: a portal asks whatever a key may",
+    find: "if (principal.session?.portal !== undefined && !isOpenToPortals) return refusals.forbidden(portalMessage)",
+    replace: "",
+    sentence: "a customer of an organization makes links to the portals of the others",
+    finders: ["portalHttp.it"]
+  },
+  {
+    name: "access: a portal knows endpoints of other labels",
+    find: '|| ("onlyLabel" in command && command.onlyLabel !== state.label)',
+    replace: "",
+    sentence: "a customer of an organization reads and deletes the endpoints of the others",
+    finders: ["labelRules.unit", "portalHttp.it"]
+  },
+  {
+    name: "access: a portal's handler acts for its whole organization",
+    find: "...(session?.portal === undefined ? {} : { label: session.portal.label })",
+    replace: "",
+    sentence: "a customer of an organization sees all of its endpoints",
+    finders: ["portalHttp.it"]
+  },
+  {
+    name: "access: the link of a portal opens it twice",
+    find: "delete from portal_links l using organizations o, api_keys k",
+    replace: "update portal_links l set label = l.label from organizations o, api_keys k",
+    sentence: "who finds a link in a browser's history signs in with it",
+    finders: ["portalHttp.it"]
+  },
+  {
+    name: "access: the link of a portal outlives its key",
+    find: "and k.id = l.parent_id and k.active and (k.expires_at is null or k.expires_at > ${new Date(now)})",
+    replace: "and k.id = l.parent_id",
+    sentence: "who has stolen a key goes on through the links that it made before its end",
+    finders: ["portalHttp.it"]
+  },
+  {
+    name: "access: a portal's repeat is that of anybody",
+    find: "label === undefined ? request : { ...request, key: `portal\\n${label}\\n${request.key}` }",
+    replace: "request",
+    sentence: "a customer who guesses an Idempotency-Key gets the secret of another one",
+    finders: ["portalHttp.it"]
+  },
+  {
+    name: "access: a portal subscribes to everything",
+    find: "const [beyond] = patternsBeyond(session.portal.types, enabledEvents)",
+    replace: 'const [beyond] = patternsBeyond(["*"], enabledEvents)',
+    sentence: "a customer receives the events about the organization and about all other customers",
+    finders: ["portal.unit", "portalHttp.it"]
+  },
+  {
     name: "access: who may not is not counted",
     find: ": counted(fiber, principal, take(principal))",
     replace:

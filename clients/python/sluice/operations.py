@@ -113,6 +113,10 @@ class Operations:
         """List the public keys of an endpoint."""
         return self.request("GET", "/.well-known/webhook-keys", query, None)
 
+    def webhooks_create_portal_link(self, body: Any = None, **query: Any) -> Any:
+        """Create a link to the portal of a label."""
+        return self.request("POST", "/v1/webhooks/portal", query, body)
+
     def webhooks_list_sources(self, **query: Any) -> Any:
         """List the addresses from which deliveries come."""
         return self.request("GET", "/v1/webhooks/source-addresses", query, None)
@@ -328,6 +332,10 @@ class Operations:
     def own_keys_revoke(self, id: str, **query: Any) -> Any:
         """Revoke a key."""
         return self.request("DELETE", f"/v1/keys/{_part(id)}", query, None)
+
+    def console_portal(self, **query: Any) -> Any:
+        """Describe the signed-in portal."""
+        return self.request("GET", "/v1/console/portal", query, None)
 
     def system_livez(self, **query: Any) -> Any:
         """Liveness."""

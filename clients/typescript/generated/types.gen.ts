@@ -76,6 +76,25 @@ export type ClosedConsoleSession = {
     closed: true;
 };
 
+export type ConsolePortal = {
+    /**
+     * The label of the webhook endpoints that it shows
+     */
+    label: string;
+    organization: {
+        name: string;
+    };
+    mode: 'live' | 'test';
+    /**
+     * Patterns of the events to which its endpoints may subscribe
+     */
+    types: Array<string>;
+    /**
+     * End of the session, milliseconds since the Unix epoch
+     */
+    expiresAt: number;
+};
+
 export type ConsoleSession = {
     organization: {
         id: string;
@@ -107,7 +126,7 @@ export type OpenConsoleSession = {
      */
     key?: string;
     /**
-     * The part of a link behind `#link=`
+     * The part of a link behind `#link=`, of the console or of a portal
      */
     link?: string;
 };
@@ -1413,6 +1432,10 @@ export type UnpausedWebhookEndpoint = {
     rate_limit: number | null;
     ordering: WebhookOrdering;
     /**
+     * The name of the customer to whom it belongs, 1 to 128 letters, digits and `. _ : @ -`; null for none
+     */
+    label: string | null;
+    /**
      * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
      */
     public_key: string | null;
@@ -1501,6 +1524,10 @@ export type UpdatedWebhookEndpoint = {
     rate_limit: number | null;
     ordering: WebhookOrdering;
     /**
+     * The name of the customer to whom it belongs, 1 to 128 letters, digits and `. _ : @ -`; null for none
+     */
+    label: string | null;
+    /**
      * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
      */
     public_key: string | null;
@@ -1555,6 +1582,10 @@ export type UpdateWebhookEndpoint = {
      */
     rate_limit?: number | null;
     ordering?: WebhookOrdering;
+    /**
+     * The name of the customer to whom it belongs, 1 to 128 letters, digits and `. _ : @ -`; null for none
+     */
+    label?: string | null;
 };
 
 export type WebhookEndpoint = {
@@ -1583,6 +1614,10 @@ export type WebhookEndpoint = {
      */
     rate_limit: number | null;
     ordering: WebhookOrdering;
+    /**
+     * The name of the customer to whom it belongs, 1 to 128 letters, digits and `. _ : @ -`; null for none
+     */
+    label: string | null;
     /**
      * whpk_…, with which anybody can verify the `v1a` signatures; null where there are none
      */
@@ -1614,6 +1649,41 @@ export type WebhookSources = {
      * IP addresses and ranges in CIDR form; empty where they are not known
      */
     addresses: Array<string>;
+};
+
+export type WebhookPortalLink = {
+    /**
+     * Opens the portal once; not to be had again
+     */
+    url: string;
+    label: string;
+    /**
+     * Patterns of the events to which its endpoints may subscribe
+     */
+    types: Array<string>;
+    /**
+     * Until then the link opens, milliseconds since the Unix epoch
+     */
+    linkExpiresAt: number;
+    /**
+     * End of the portal, milliseconds since the Unix epoch
+     */
+    expiresAt: number;
+};
+
+export type CreatePortalLink = {
+    /**
+     * 1 to 128 letters, digits and `. _ : @ -`
+     */
+    label: string;
+    /**
+     * End of the portal, milliseconds since the Unix epoch: at most 24 hours from now, by default 8 hours
+     */
+    expiresAt?: number;
+    /**
+     * Patterns of the events to which its endpoints may subscribe; by default those of every service but `platform`
+     */
+    types?: Array<string>;
 };
 
 export type WebhookKeys = {
@@ -1659,6 +1729,10 @@ export type CreatedWebhookEndpoint = {
     rate_limit: number | null;
     ordering: WebhookOrdering;
     /**
+     * The name of the customer to whom it belongs, 1 to 128 letters, digits and `. _ : @ -`; null for none
+     */
+    label: string | null;
+    /**
      * whsec_…; not to be had again
      */
     signing_secret: string;
@@ -1698,6 +1772,10 @@ export type CreateWebhookEndpoint = {
      */
     rate_limit?: number | null;
     ordering?: WebhookOrdering;
+    /**
+     * The name of the customer to whom it belongs, 1 to 128 letters, digits and `. _ : @ -`; null for none
+     */
+    label?: string | null;
     /**
      * Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)
      */
@@ -4471,7 +4549,12 @@ export type TalkFormatsResponse = TalkFormatsResponses[keyof TalkFormatsResponse
 export type WebhooksListData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * 1 to 128 letters, digits and `. _ : @ -`
+         */
+        label?: string;
+    };
     url: '/v1/webhooks';
 };
 
@@ -4600,6 +4683,58 @@ export type WebhooksListKeysResponses = {
 };
 
 export type WebhooksListKeysResponse = WebhooksListKeysResponses[keyof WebhooksListKeysResponses];
+
+export type WebhooksCreatePortalLinkData = {
+    body: CreatePortalLink;
+    headers?: {
+        'idempotency-key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/webhooks/portal';
+};
+
+export type WebhooksCreatePortalLinkErrors = {
+    /**
+     * Something in the request is missing or malformed; the message names and quotes it
+     */
+    400: InvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: UnauthorizedError;
+    /**
+     * The key lacks the service or the scope
+     */
+    403: ForbiddenError;
+    /**
+     * The request does not fit the present state; the message says why | The Idempotency-Key was used for another request
+     */
+    409: ConflictError | IdempotencyKeyReusedError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: RateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: InternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: UnavailableError;
+};
+
+export type WebhooksCreatePortalLinkError = WebhooksCreatePortalLinkErrors[keyof WebhooksCreatePortalLinkErrors];
+
+export type WebhooksCreatePortalLinkResponses = {
+    /**
+     * WebhookPortalLink
+     */
+    201: WebhookPortalLink;
+};
+
+export type WebhooksCreatePortalLinkResponse = WebhooksCreatePortalLinkResponses[keyof WebhooksCreatePortalLinkResponses];
 
 export type WebhooksListSourcesData = {
     body?: never;
@@ -7638,6 +7773,55 @@ export type ConsoleGetResponses = {
 };
 
 export type ConsoleGetResponse = ConsoleGetResponses[keyof ConsoleGetResponses];
+
+export type ConsolePortalData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/console/portal';
+};
+
+export type ConsolePortalErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type ConsolePortalError = ConsolePortalErrors[keyof ConsolePortalErrors];
+
+export type ConsolePortalResponses = {
+    /**
+     * ConsolePortal
+     */
+    200: ConsolePortal;
+};
+
+export type ConsolePortalResponse = ConsolePortalResponses[keyof ConsolePortalResponses];
 
 export type SystemLivezData = {
     body?: never;

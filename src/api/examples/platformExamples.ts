@@ -95,5 +95,14 @@ export const accessExamples = (): OperationExamples => ({
       expiresAt: null
     }
   },
+  "console.portal": {
+    answer: {
+      label: "customer-17",
+      organization: { name: "Acme" },
+      mode: "live",
+      types: ["telco.*"],
+      expiresAt: exampleMillis + 28_800_000
+    }
+  },
   "console.close": { answer: { closed: true } }
 })

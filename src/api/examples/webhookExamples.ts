@@ -14,6 +14,7 @@ const settings = {
   header_names: [],
   rate_limit: null,
   ordering: null,
+  label: "customer-17",
   is_active: true,
   public_key: publicKey
 }
@@ -54,6 +55,16 @@ const attempts = [{ at: exampleMillis + 12, status: 200, duration: 68, response:
 const seconds = exampleMillis / 1000
 
 const replayId = "rpl_cKzaofabVxGSkUXD76yCwx"
+
+const askedPortal = { label: settings.label, types: settings.enabled_events }
+
+const portalLink = {
+  // The digits of "an example of it".
+  url: "https://sluice.example.com/console#link=pl_616e206578616d706c65206f66206974",
+  ...askedPortal,
+  linkExpiresAt: exampleMillis + 3_600_000,
+  expiresAt: exampleMillis + 28_800_000
+}
 
 /** The log of events. */
 export const eventExamples = (): OperationExamples => ({
@@ -112,10 +123,12 @@ export const webhookExamples = (): OperationExamples => ({
       url: settings.url,
       enabled_events: settings.enabled_events,
       description: settings.description,
+      label: settings.label,
       asymmetric: true
     },
     answer: { ...settings, signing_secret: secret, message }
   },
+  "webhooks.createPortalLink": { body: askedPortal, answer: portalLink },
   "webhooks.list": { answer: { endpoints: [endpoint] } },
   "webhooks.listKeys": { answer: { keys: [{ key: publicKey, created_at: exampleMillis }] } },
   "webhooks.listSources": { answer: { addresses: ["203.0.113.7", "2001:db8::/48"] } },

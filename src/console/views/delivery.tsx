@@ -3,6 +3,7 @@ import { type Answer, get, post } from "../api.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"
+import { EventLink } from "../ui/eventLink.tsx"
 import { Table } from "../ui/lists.tsx"
 import { span } from "../ui/time.ts"
 import { useLoad, usePolling } from "../usePages.ts"
@@ -136,7 +137,7 @@ export const Delivery = ({ params }: { readonly params: Readonly<Record<string, 
           <Part title="Delivery">
             <Facts
               of={[
-                ["Event", <Link to={`/events/${data.eventId}`}>{data.eventId}</Link>],
+                ["Event", <EventLink id={data.eventId}>{data.eventId}</EventLink>],
                 ["Endpoint", <Link to={`/endpoints/${id}`}>{id}</Link>],
                 ["Cause", data.replayId === null ? data.origin : `replay ${data.replayId}`],
                 ["Attempts", `${data.attemptCount} of 6`],

@@ -2,10 +2,11 @@
 import { useSignal } from "@preact/signals"
 import { ask, get } from "../api.ts"
 import { go } from "../router.ts"
-import { hasScope } from "../session.ts"
+import { hasScope, portal } from "../session.ts"
 import { Chip, Copy, Empty, Facts, Fault, Head, Link, Loading, Part, Select, Tabs, Time } from "../ui/basics.tsx"
 import { Chart } from "../ui/chart.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
+import { EventLink } from "../ui/eventLink.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { useLoad, usePages, usePolling, useRefresh } from "../usePages.ts"
 import { Replay, Rotate, Test } from "./endpointActs.tsx"
@@ -17,7 +18,8 @@ const statuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as c
 /** The events that tell how an endpoint came to its state, in order. */
 const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
   const { data } = useLoad(
-    () => get("/v1/events", { query: { type: "platform.webhook.*", limit: 100 } }),
+    async () =>
+      portal.value === null ? get("/v1/events", { query: { type: "platform.webhook.*", limit: 100 } }) : undefined,
     [endpoint.id, endpoint.is_paused, endpoint.consecutive_failures]
   )
   const own = (data?.data ?? []).filter((event) => (event.data as { endpoint_id?: string }).endpoint_id === endpoint.id)
@@ -160,7 +162,7 @@ const Skipped = ({ id }: { readonly id: string }) => {
           isName: true,
           cell: (one) => (
             <span class="mono type">
-              <Link to={`/events/${one.eventId}`}>{one.eventType}</Link>
+              <EventLink id={one.eventId}>{one.eventType}</EventLink>
             </span>
           )
         },
@@ -242,6 +244,7 @@ export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, 
           of={[
             ["Events", <span class="mono">{data.enabled_events.join(" ")}</span>],
             data.description !== null && ["Description", data.description],
+            data.label !== null && portal.value === null && ["Label", <span class="mono">{data.label}</span>],
             ["Failures in a row", `${data.consecutive_failures} of 10`],
             ["Waiting", data.pending.toLocaleString()],
             ["Oldest that waits", <Time at={data.oldest_pending_at} />],

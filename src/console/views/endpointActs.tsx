@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals"
 import { post } from "../api.ts"
 import { go } from "../router.ts"
+import { portal } from "../session.ts"
 import { Code, Field, Select } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { absolute } from "../ui/time.ts"
@@ -22,7 +23,8 @@ export const Test = ({ endpoint, done }: { readonly endpoint: EndpointShown; rea
         />
       )}
       <span role="status">
-        {sent.value !== "" && (
+        {sent.value !== "" && portal.value !== null && <span class="note">Sent: see its delivery below</span>}
+        {sent.value !== "" && portal.value === null && (
           <button type="button" class="plain" onClick={() => go(`/events/${sent.value}`)}>
             Sent: see the test event
           </button>

@@ -1,7 +1,7 @@
 /** Lists the webhook endpoints. */
 import { useSignal } from "@preact/signals"
 import { type Answer, get, post } from "../api.ts"
-import { hasScope } from "../session.ts"
+import { hasScope, portal } from "../session.ts"
 import { Chip, Code, Command, Empty, Fault, Field, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
@@ -53,7 +53,7 @@ export const patternsOf = (text: string): ReadonlyArray<string> => text.split(/[
 /** Makes an endpoint, and shows its secret this once. */
 const Create = ({ done }: { readonly done: () => void }) => {
   const url = useSignal("")
-  const patterns = useSignal("*")
+  const patterns = useSignal(portal.value?.types.join(" ") ?? "*")
   const description = useSignal("")
   const secret = useSignal("")
   const reset = () => {
@@ -105,7 +105,11 @@ const Create = ({ done }: { readonly done: () => void }) => {
             <Field
               label="Events"
               required
-              hint="Patterns such as send.* or telco.lookup.completed, with spaces between them; * for all."
+              hint={
+                portal.value === null
+                  ? "Patterns such as send.* or telco.lookup.completed, with spaces between them; * for all."
+                  : `Patterns or types of these, with spaces between them: ${portal.value.types.join(" ")}`
+              }
               value={patterns.value}
               onInput={(event) => {
                 patterns.value = event.currentTarget.value
@@ -146,6 +150,7 @@ const List = ({
             <>
               <Link to={`/endpoints/${one.id}`}>{one.url}</Link>
               <span class="sub line">{one.description ?? one.enabled_events.join(" ")}</span>
+              {one.label !== null && portal.value === null && <span class="sub line">of {one.label}</span>}
             </>
           )
         },
@@ -216,7 +221,12 @@ export const Endpoints = () => {
         {error !== undefined && <Fault error={error} retry={reload} />}
         {data === undefined && error === undefined && <Loading />}
         {data !== undefined && data.endpoints.length > 0 && <List endpoints={data.endpoints} reload={reload} />}
-        {data?.endpoints.length === 0 && (
+        {data?.endpoints.length === 0 && portal.value !== null && (
+          <Empty title="No endpoint yet">
+            <p class="note">Make one above: events are posted to its address.</p>
+          </Empty>
+        )}
+        {data?.endpoints.length === 0 && portal.value === null && (
           <Empty title="No endpoint yet">
             <p class="note">Make one above, or with a key:</p>
             <Command

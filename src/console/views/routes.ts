@@ -1,4 +1,4 @@
-/** Lists the views of an organization's console. */
+/** Lists the views of an organization's console, and those of a portal. */
 import type { ComponentType } from "preact"
 import { hasScope, hasService } from "../session.ts"
 import { Billing } from "./billing.tsx"
@@ -51,4 +51,12 @@ export const routes: ReadonlyArray<Route> = [
     isAllowed: () => hasScope("platform:billing:read"),
     view: Billing
   }
+]
+
+/** The views of a portal: the webhook endpoints of its label. */
+export const portalRoutes: ReadonlyArray<Route> = [
+  { path: "/", word: "Endpoints", section: "endpoints", view: Endpoints },
+  { path: "/endpoints", section: "endpoints", view: Endpoints },
+  { path: "/endpoints/:id", section: "endpoints", view: Endpoint },
+  { path: "/endpoints/:id/deliveries/:delivery", section: "endpoints", view: Delivery }
 ]

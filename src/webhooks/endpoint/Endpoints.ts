@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
+import { internals } from "../../engine/shell/partition/internals.ts"
 import { eventRetentionMillis, type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
@@ -25,7 +26,7 @@ import {
   type NewEndpoint,
   type NewIds
 } from "./endpointCommands.ts"
-import { orderingProblem, rateProblem } from "./fields.ts"
+import { labelProblem, orderingProblem, rateProblem } from "./fields.ts"
 import { headersProblem } from "./headers.ts"
 import {
   type Endpoint,
@@ -37,7 +38,7 @@ import {
   jobsTable,
   maximumCountedPending
 } from "./model.ts"
-import { WebhookEndpoints } from "./rules.ts"
+import { labelLevelProblem, WebhookEndpoints } from "./rules.ts"
 
 /** The prefix of ids. */
 export const endpointIdPrefix = "we_"
@@ -81,6 +82,8 @@ export type EndpointFault = UrlRefused | InvalidPattern | EndpointInvalid
 export class Endpoints extends Context.Service<
   Endpoints,
   {
+    /** Why no label may be given to anything yet; undefined once every node knows labels. */
+    readonly labelsProblem: () => EndpointInvalid | undefined
     /** Checks a new endpoint before anything is stored. */
     readonly check: (endpoint: NewEndpoint) => Effect.Effect<void, EndpointFault>
     /**
@@ -91,8 +94,8 @@ export class Endpoints extends Context.Service<
       ids: NewIds,
       endpoint: NewEndpoint
     ) => Effect.Effect<EndpointWithSecret, EndpointError>
-    /** Lists endpoints, oldest first. */
-    readonly list: (owner: Owner) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
+    /** Lists endpoints, oldest first; with a label those that have it. */
+    readonly list: (owner: Owner, label?: string) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
     readonly get: (owner: Owner, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
     /** The endpoint without PostgreSQL's figures. */
     readonly find: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
@@ -198,23 +201,42 @@ const makeViews = (sql: SqlClient.SqlClient) => {
 
 /** Lists the endpoints of an owner as their actors know them. */
 const makeListed = (engine: Engine["Service"], { ask }: EndpointCommands) =>
-  Effect.fnUntraced(function* (owner: Owner) {
-    const { endpointIds } = yield* engine.ask(
+  Effect.fnUntraced(function* (owner: Owner, label: string | undefined) {
+    const { endpointIds, labels = {} } = yield* engine.ask(
       WebhookEndpoints,
       { organization: owner.organizationId },
       { _tag: "List" as const }
     )
     const found = yield* Effect.forEach(
-      endpointIds,
+      label === undefined ? endpointIds : endpointIds.filter((id) => labels[id] === label),
       (id) =>
         Effect.map(ask(owner, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
-          // Deleted since the list was read, or of the other mode.
+          // Deleted since the list was read, or not the caller's to see.
           Effect.catchTag("EndpointNotFound", () => Effect.succeed({ id, endpoint: null }))
         ),
       { concurrency: "unbounded" }
     )
     return found.flatMap(({ endpoint, id }) => (endpoint === null ? [] : [{ id, endpoint }]))
   })
+
+/** Makes the commands that send missed or past events again: the end of a pause, and a replay. */
+const makeReplays = (
+  { endpointAfter }: EndpointCommands,
+  viewOf: ReturnType<typeof makeViews>["viewOf"]
+): Pick<Endpoints["Service"], "unpause" | "requestReplay"> => ({
+  unpause: Effect.fn("Endpoints.unpause")(function* (owner, endpointId, replayId) {
+    const { endpoint, replay } = yield* endpointAfter(owner, endpointId, {
+      _tag: "Unpause",
+      ...(replayId === undefined ? {} : { replayId })
+    })
+    return { view: yield* viewOf(endpointId, endpoint), replay }
+  }),
+
+  requestReplay: Effect.fn("Endpoints.requestReplay")(function* (owner, endpointId, replay) {
+    const decided = yield* endpointAfter(owner, endpointId, { _tag: "RequestReplay", ...replay })
+    return { endpoint: decided.endpoint, replay: decided.replay! }
+  })
+})
 
 const make = (targets: TargetPolicy) =>
   Effect.gen(function* () {
@@ -235,15 +257,18 @@ const make = (targets: TargetPolicy) =>
       Effect.map(secrets.open([secretId]), (found) => publicKeyOf(found.get(secretId) ?? "") !== null)
 
     const service: Endpoints["Service"] = {
-      check: Effect.fn("Endpoints.check")(function* ({ enabledEvents, headers = {}, ordering, rateLimit, url }) {
+      labelsProblem: () => labelLevelProblem(internals(engine).context.placement.level?.() ?? Number.POSITIVE_INFINITY),
+
+      check: Effect.fn("Endpoints.check")(function* ({ enabledEvents, headers = {}, label, ordering, rateLimit, url }) {
         yield* Effect.fromResult(Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)))
-        const problem = headersProblem(headers) ?? rateProblem(rateLimit) ?? orderingProblem(ordering)
+        const problem =
+          headersProblem(headers) ?? rateProblem(rateLimit) ?? orderingProblem(ordering) ?? labelProblem(label)
         if (problem !== undefined) return yield* problem
       }),
 
       create: Effect.fn("Endpoints.create")(makeCreate(secrets, asking, targets)),
 
-      list: Effect.fn("Endpoints.list")((owner) => Effect.flatMap(listed(owner), withDeliveries)),
+      list: Effect.fn("Endpoints.list")((owner, label) => Effect.flatMap(listed(owner, label), withDeliveries)),
 
       find,
 
@@ -271,22 +296,13 @@ const make = (targets: TargetPolicy) =>
         Effect.map(ask(owner, endpointId, { _tag: "RequestTest", requestId }), ({ eventId }) => eventId!)
       ),
 
-      unpause: Effect.fn("Endpoints.unpause")(function* (owner, endpointId, replayId) {
-        const { endpoint, replay } = yield* endpointAfter(owner, endpointId, {
-          _tag: "Unpause",
-          ...(replayId === undefined ? {} : { replayId })
-        })
-        return { view: yield* viewOf(endpointId, endpoint), replay }
-      }),
-
-      requestReplay: Effect.fn("Endpoints.requestReplay")(function* (owner, endpointId, replay) {
-        const decided = yield* endpointAfter(owner, endpointId, { _tag: "RequestReplay", ...replay })
-        return { endpoint: decided.endpoint, replay: decided.replay! }
-      }),
+      ...makeReplays(asking, viewOf),
 
       rotateSecret: Effect.fn("Endpoints.rotateSecret")(
         function* (owner, endpointId, secretId, overlapSeconds, asymmetric) {
-          const hasKeyPair = asymmetric ?? (yield* hasKeys(yield* find(owner, endpointId)))
+          // Nothing is stored, and no public key is shown, under the id of somebody else's endpoint.
+          const endpoint = yield* find(owner, endpointId)
+          const hasKeyPair = asymmetric ?? (yield* hasKeys(endpoint))
           const command = { _tag: "RotateSecret" as const, secretId, overlapSeconds }
           return yield* withSecret(owner, endpointId, secretId, hasKeyPair, command)
         }

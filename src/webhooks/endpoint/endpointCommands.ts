@@ -50,6 +50,8 @@ export interface NewEndpoint {
   readonly rateLimit?: number | null | undefined
   /** The order of its deliveries; default: none. */
   readonly ordering?: Ordering | null | undefined
+  /** The name of the customer to whom it belongs; default: none. */
+  readonly label?: string | null | undefined
   /** Whether its deliveries are signed with a private key too; default: false. */
   readonly asymmetric?: boolean | undefined
 }
@@ -70,6 +72,7 @@ export interface EndpointChanges {
   readonly headers?: HeaderChanges | null | undefined
   readonly rateLimit?: number | null | undefined
   readonly ordering?: Ordering | null | undefined
+  readonly label?: string | null | undefined
 }
 
 export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
@@ -85,8 +88,12 @@ const given = <Fields extends object>(fields: Fields) =>
 
 /** The ways to ask an endpoint's actor. */
 export const makeEndpointCommands = (engine: Engine["Service"]) => {
-  const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
-    engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
+  const ask = ({ label, livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
+    engine.ask(
+      WebhookEndpoint,
+      { organization: organizationId, key },
+      { ...command, livemode, ...(label === undefined ? {} : { onlyLabel: label }) }
+    )
 
   /** Asks a command and returns the endpoint after it; fails when there is none. */
   const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
@@ -148,7 +155,7 @@ export const makeCreate = (secrets: WebhookSecrets["Service"], asking: EndpointC
   const withHeaders = makeWithHeaders(secrets)
   const withSecret = makeWithSecret(secrets, asking)
   return (owner: Owner, { endpointId, headersId, secretId }: NewIds, endpoint: NewEndpoint) => {
-    const { asymmetric = false, description, enabledEvents, headers = {}, ordering, rateLimit, url } = endpoint
+    const { asymmetric = false, description, enabledEvents, headers = {}, label, ordering, rateLimit, url } = endpoint
     return withHeaders(owner, endpointId, headersId, headers, (sealed) =>
       withSecret(owner, endpointId, secretId, asymmetric, {
         _tag: "Create",
@@ -158,6 +165,7 @@ export const makeCreate = (secrets: WebhookSecrets["Service"], asking: EndpointC
         ...(sealed === null ? {} : { headers: sealed }),
         ...(typeof rateLimit === "number" ? { rateLimit } : {}),
         ...(ordering === null || ordering === undefined ? {} : { ordering }),
+        ...(label === null || label === undefined ? {} : { label }),
         secretId,
         targets
       })

@@ -6,6 +6,7 @@ import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import { checkUrl, refusedAddress, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import { type Ordering, orderingFault } from "./deliveryOrder.ts"
 import { headerNamesProblem } from "./headers.ts"
+import { labelFault } from "./label.ts"
 import {
   type Endpoint,
   type EndpointFact,
@@ -34,12 +35,18 @@ export const orderingProblem = (ordering: Ordering | null | undefined): Endpoint
   return message === undefined ? undefined : new EndpointInvalid({ field: "ordering", message })
 }
 
+/** The fault of a label; undefined without one. */
+export const labelProblem = (label: string | null | undefined): EndpointInvalid | undefined => {
+  const message = typeof label === "string" ? labelFault(label) : undefined
+  return message === undefined ? undefined : new EndpointInvalid({ field: "label", message })
+}
+
 /** The fault of the given fields; undefined without one. */
 export const problemOf = (
   given: GivenFields,
   targets: TargetPolicy
 ): EndpointInvalid | UrlRefused | InvalidPattern | undefined => {
-  const { description, enabledEvents, headers, ordering, rateLimit, url } = given
+  const { description, enabledEvents, headers, label, ordering, rateLimit, url } = given
   const checkedUrl = url === undefined ? undefined : checkUrl(url, targets)
   if (checkedUrl !== undefined && Result.isFailure(checkedUrl)) return checkedUrl.failure
   const refused = checkedUrl === undefined ? undefined : refusedAddress(checkedUrl.success, targets)
@@ -51,7 +58,12 @@ export const problemOf = (
       field: "description",
       message: `description is longer than ${maximumDescriptionLength} characters`
     })
-  return (headers && headerNamesProblem(headers.names)) ?? rateProblem(rateLimit) ?? orderingProblem(ordering)
+  return (
+    (headers && headerNamesProblem(headers.names)) ??
+    rateProblem(rateLimit) ??
+    orderingProblem(ordering) ??
+    labelProblem(label)
+  )
 }
 
 const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
@@ -59,7 +71,7 @@ const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): b
 
 /** The given fields that differ from the endpoint's. Equal headers are those of the same secret. */
 export const changesOf = (endpoint: Endpoint, given: GivenFields): GivenFields => {
-  const { description, enabledEvents, headers, isActive, ordering, rateLimit, url } = given
+  const { description, enabledEvents, headers, isActive, label, ordering, rateLimit, url } = given
   return {
     ...(url === undefined || url === endpoint.url ? {} : { url }),
     ...(enabledEvents === undefined || isSameList(enabledEvents, endpoint.enabledEvents) ? {} : { enabledEvents }),
@@ -67,6 +79,7 @@ export const changesOf = (endpoint: Endpoint, given: GivenFields): GivenFields =
     ...(isActive === undefined || isActive === endpoint.isActive ? {} : { isActive }),
     ...(headers === undefined || headers?.secretId === endpoint.headers?.secretId ? {} : { headers }),
     ...(rateLimit === undefined || rateLimit === endpoint.rateLimit ? {} : { rateLimit }),
-    ...(ordering === undefined || ordering?.key === endpoint.ordering?.key ? {} : { ordering })
+    ...(ordering === undefined || ordering?.key === endpoint.ordering?.key ? {} : { ordering }),
+    ...(label === undefined || label === (endpoint.label ?? null) ? {} : { label })
   }
 }

@@ -91,6 +91,8 @@ export const Endpoint = Schema.Struct({
   rateLimit: RateLimit,
   /** The order of its deliveries; null or missing without one. */
   ordering: Schema.optionalKey(Schema.NullOr(Ordering)),
+  /** The name of the customer to whom it belongs; null or missing without one. */
+  label: Schema.optionalKey(Schema.NullOr(Schema.String)),
   /** Null while it is not paused. */
   paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
   consecutiveFailures: Count,
@@ -136,8 +138,11 @@ export type DeliveryOrigin = typeof DeliveryOrigin.Type
 
 const Targets = Schema.Literals(targetPolicies)
 
-/** The mode of the caller, for whom endpoints of the other mode do not exist; omitted if any is meant. */
-const asked = { livemode: Schema.optionalKey(Schema.Boolean) }
+/**
+ * The mode of the caller, and the only label that it may see: endpoints of the other mode, or of another label, do not
+ * exist for it. Each is omitted if any is meant.
+ */
+const asked = { livemode: Schema.optionalKey(Schema.Boolean), onlyLabel: Schema.optionalKey(Schema.String) }
 
 /** A request that an endpoint decides. See {@link WebhookEndpoints}. */
 export const EndpointCommand = Schema.Union([
@@ -153,8 +158,9 @@ export const EndpointCommand = Schema.Union([
     headers: Schema.optionalKey(SealedHeaders),
     rateLimit: Schema.optionalKey(RateLimit),
     ordering: Schema.optionalKey(Ordering),
-    /** Its mode, for good; default: live. */
-    livemode: Schema.optionalKey(Schema.Boolean),
+    label: Schema.optionalKey(Schema.String),
+    /** Its mode, for good; default: live. A caller that sees one label alone makes endpoints of that label. */
+    ...asked,
     targets: Targets
   }),
   /**
@@ -170,6 +176,7 @@ export const EndpointCommand = Schema.Union([
     headersBefore: Schema.optionalKey(Schema.NullOr(Id)),
     rateLimit: Schema.optionalKey(RateLimit),
     ordering: Schema.optionalKey(Schema.NullOr(Ordering)),
+    label: Schema.optionalKey(Schema.NullOr(Schema.String)),
     ...asked,
     targets: Targets
   }),
@@ -220,6 +227,7 @@ export const EndpointFact = Schema.Union([
     headers: Schema.optionalKey(SealedHeaders),
     rateLimit: Schema.optionalKey(RateLimit),
     ordering: Schema.optionalKey(Ordering),
+    label: Schema.optionalKey(Schema.String),
     livemode: Schema.Boolean,
     at: Millis
   }),
@@ -231,7 +239,8 @@ export const EndpointFact = Schema.Union([
     isActive: Schema.optionalKey(Schema.Boolean),
     headers: Schema.optionalKey(Schema.NullOr(SealedHeaders)),
     rateLimit: Schema.optionalKey(RateLimit),
-    ordering: Schema.optionalKey(Schema.NullOr(Ordering))
+    ordering: Schema.optionalKey(Schema.NullOr(Ordering)),
+    label: Schema.optionalKey(Schema.NullOr(Schema.String))
   }),
   Schema.TaggedStruct("Deleted", {}),
   Schema.TaggedStruct("DeliveryFailed", { deliveryId: Id, status: Status }),
@@ -283,12 +292,17 @@ export class EndpointExists extends Schema.TaggedError<EndpointExists>()("Endpoi
   }
 }
 
-/** The organization has its maximum of endpoints. See {@link WebhookEndpoints}. */
+/**
+ * The organization has its maximum of endpoints, or the label that of its portals. See {@link WebhookEndpoints}.
+ */
 export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("TooManyEndpoints", {
-  maximum: Schema.Int
+  maximum: Schema.Int,
+  label: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
-    return `An organization has at most ${this.maximum} webhook endpoints`
+    return this.label === undefined
+      ? `An organization has at most ${this.maximum} webhook endpoints`
+      : `${this.label} has at most ${this.maximum} webhook endpoints of its own`
   }
 }
 

@@ -9,6 +9,7 @@ import * as Actor from "../../engine/Actor.ts"
 import { eventIdPrefix, eventRetentionMillis, InvalidPattern, parsePatterns, publicEvent } from "../../events/index.ts"
 import type { Ordering } from "./deliveryOrder.ts"
 import { changesOf, problemOf } from "./fields.ts"
+import { maximumPortalEndpoints } from "./label.ts"
 import {
   Endpoint,
   EndpointCommand,
@@ -32,14 +33,42 @@ import {
 } from "./model.ts"
 
 const ListFact = Schema.Union([
-  Schema.TaggedStruct("Added", { endpointId: Schema.String }),
+  Schema.TaggedStruct("Added", { endpointId: Schema.String, label: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("Labelled", { endpointId: Schema.String, label: Schema.NullOr(Schema.String) }),
   Schema.TaggedStruct("Removed", { endpointId: Schema.String })
 ])
 
-const ListState = Schema.Struct({ endpointIds: Schema.Array(Schema.String) })
+const ListState = Schema.Struct({
+  endpointIds: Schema.Array(Schema.String),
+  /** The labels of endpoints that have one, by their ids; missing if none has. */
+  labels: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+})
+
+/** The list with these ids, and labels of those alone. */
+const listOf = (
+  endpointIds: ReadonlyArray<string>,
+  labels: Readonly<Record<string, string | null>>
+): typeof ListState.Type => {
+  const labelled = endpointIds.flatMap((id) => (labels[id] == null ? [] : [[id, labels[id]] as const]))
+  return labelled.length === 0 ? { endpointIds } : { endpointIds, labels: Object.fromEntries(labelled) }
+}
+
+const evolveList = (
+  { endpointIds, labels = {} }: typeof ListState.Type,
+  fact: typeof ListFact.Type
+): typeof ListState.Type => {
+  const { endpointId } = fact
+  if (fact._tag === "Removed")
+    return listOf(
+      endpointIds.filter((id) => id !== endpointId),
+      labels
+    )
+  const ids = fact._tag === "Added" ? [...endpointIds, endpointId] : endpointIds
+  return listOf(ids, { ...labels, [endpointId]: fact.label ?? null })
+}
 
 /**
- * The ids of the organization's endpoints, oldest first. Only the endpoints' own decisions change it.
+ * The ids of the organization's endpoints, oldest first, and their labels. Only the endpoints' own decisions change it.
  *
  * @example
  * ```ts
@@ -59,10 +88,7 @@ export const WebhookEndpoints = Actor.make({
   reply: ListState,
   initial: () => ({ endpointIds: [] }),
   isOver: ({ endpointIds }) => endpointIds.length === 0,
-  evolve: ({ endpointIds }, fact) => ({
-    endpointIds:
-      fact._tag === "Added" ? [...endpointIds, fact.endpointId] : endpointIds.filter((id) => id !== fact.endpointId)
-  }),
+  evolve: evolveList,
   decide: (state) => Actor.decided({ reply: state })
 })
 
@@ -78,6 +104,7 @@ const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): End
   headers: fact.headers ?? null,
   rateLimit: fact.rateLimit ?? null,
   ...(fact.ordering === undefined ? {} : { ordering: fact.ordering }),
+  ...(fact.label === undefined ? {} : { label: fact.label }),
   paused: null,
   consecutiveFailures: 0,
   failedDeliveries: [],
@@ -161,24 +188,58 @@ const after = (
   return Actor.decided({ ...rest, facts, reply: { endpoint: facts.reduce(evolve, state), ...reply } })
 }
 
-/** Refuses an order while nodes may be about that would deliver without it. */
-const levelProblem = (ordering: Ordering | null | undefined, level: number): EndpointInvalid | undefined =>
-  ordering === null || ordering === undefined || level >= formatLevels.orderedDeliveries
+const tooEarly = (field: string): EndpointInvalid =>
+  new EndpointInvalid({ field, message: `${field} can be set once all nodes run this version` })
+
+/** Refuses labels while nodes may be about that would show the endpoints of one to the sessions of another one. */
+export const labelLevelProblem = (level: number): EndpointInvalid | undefined =>
+  level < formatLevels.endpointLabels ? tooEarly("label") : undefined
+
+/** Refuses an order or a label while nodes may be about that would go on without it. */
+const levelProblem = (
+  { label, ordering }: { readonly label?: string | null; readonly ordering?: Ordering | null },
+  level: number
+): EndpointInvalid | undefined => {
+  if (ordering !== null && ordering !== undefined && level < formatLevels.orderedDeliveries) return tooEarly("ordering")
+  return label === null || label === undefined ? undefined : labelLevelProblem(level)
+}
+
+/** Refuses another label than the only one that the caller may see. */
+const ownLabelProblem = (
+  onlyLabel: string | undefined,
+  label: string | null | undefined
+): EndpointInvalid | undefined =>
+  onlyLabel === undefined || label === undefined || label === onlyLabel
     ? undefined
-    : new EndpointInvalid({ field: "ordering", message: "ordering can be set once all nodes run this version" })
+    : new EndpointInvalid({ field: "label", message: "label cannot be another one here: each endpoint has yours" })
+
+/** Refuses one more endpoint if its organization has its maximum, or the label of the caller has. */
+const placeProblem = (
+  { endpointIds, labels = {} }: typeof ListState.Type,
+  onlyLabel: string | undefined
+): TooManyEndpoints | undefined => {
+  if (endpointIds.length >= maximumEndpoints) return new TooManyEndpoints({ maximum: maximumEndpoints })
+  const own = Object.values(labels).filter((label) => label === onlyLabel)
+  return own.length < maximumPortalEndpoints || onlyLabel === undefined
+    ? undefined
+    : new TooManyEndpoints({ maximum: maximumPortalEndpoints, label: onlyLabel })
+}
 
 const create = (state: Endpoint | null, command: Command<"Create">, context: Actor.DecideContext): Decision => {
   const endpointId = context.self.key
-  const { _tag, livemode = true, targets, ...fields } = command
-  const problem = problemOf(fields, targets) ?? levelProblem(fields.ordering, context.level)
+  const { _tag, livemode = true, onlyLabel, targets, ...given } = command
+  const fields = onlyLabel === undefined ? given : { ...given, label: onlyLabel }
+  const problem =
+    problemOf(fields, targets) ?? levelProblem(fields, context.level) ?? ownLabelProblem(onlyLabel, given.label)
   if (problem !== undefined) return Actor.rejected(problem)
   // The secret's id is random too, so the same one means a repeat of the same command after an unknown outcome.
   if (state !== null)
     return hasSecret(state, fields.secretId) ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
-  if (context.read(WebhookEndpoints).endpointIds.length >= maximumEndpoints)
-    return Actor.rejected(new TooManyEndpoints({ maximum: maximumEndpoints }))
+  const full = placeProblem(context.read(WebhookEndpoints), onlyLabel)
+  if (full !== undefined) return Actor.rejected(full)
+  const { label } = fields
   return after(state, [{ _tag: "Created", ...fields, livemode, at: context.now }], {
-    others: [WebhookEndpoints.facts("", [{ _tag: "Added", endpointId }])]
+    others: [WebhookEndpoints.facts("", [{ _tag: "Added", endpointId, ...(label === undefined ? {} : { label }) }])]
   })
 }
 
@@ -187,15 +248,20 @@ const update = (
   command: Command<"Update">,
   { level, self: { key: endpointId } }: Actor.DecideContext
 ): Decision => {
-  const { headers, headersBefore } = command
-  const problem = problemOf(command, command.targets) ?? levelProblem(command.ordering, level)
+  const { headers, headersBefore, label, onlyLabel } = command
+  const problem =
+    problemOf(command, command.targets) ?? levelProblem(command, level) ?? ownLabelProblem(onlyLabel, label)
   if (problem !== undefined) return Actor.rejected(problem)
   const changes = changesOf(endpoint, command)
   const isOfOthers = headersBefore !== undefined && headersBefore !== (endpoint.headers?.secretId ?? null)
   // If they are of the same secret, the command is a repeat.
   if (headers !== undefined && "headers" in changes && isOfOthers)
     return Actor.rejected(new EndpointHeadersChanged({ endpointId }))
-  return after(endpoint, Object.keys(changes).length === 0 ? [] : [{ _tag: "Updated", ...changes }])
+  return after(endpoint, Object.keys(changes).length === 0 ? [] : [{ _tag: "Updated", ...changes }], {
+    ...(changes.label === undefined
+      ? {}
+      : { others: [WebhookEndpoints.facts("", [{ _tag: "Labelled", endpointId, label: changes.label }])] })
+  })
 }
 
 const rotate = (endpoint: Endpoint, command: Command<"RotateSecret">, now: number): Decision => {
@@ -299,13 +365,15 @@ const fail = (
   return after(endpoint, facts, { events })
 }
 
-/** Whether the caller has the other mode, and may not know of the endpoint. */
-const isOfOtherMode = (state: Endpoint | null, command: EndpointCommand): boolean =>
-  state !== null && "livemode" in command && command.livemode !== state.livemode
+/** Whether the caller has the other mode, or sees another label alone, and may not know of the endpoint. */
+const isHidden = (state: Endpoint | null, command: EndpointCommand): boolean =>
+  state !== null &&
+  (("livemode" in command && command.livemode !== state.livemode) ||
+    ("onlyLabel" in command && command.onlyLabel !== state.label))
 
 const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor.DecideContext): Decision => {
   if (command._tag === "Create") return create(state, command, context)
-  if (isOfOtherMode(state, command)) return Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
+  if (isHidden(state, command)) return Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
   if (state === null) {
     // An outcome may come after the deletion; that is not a mistake.
     return command._tag.startsWith("Record")
@@ -382,7 +450,10 @@ export const WebhookEndpoint = Actor.make<
   isOver: (state) => state === null,
   evolve,
   decide,
-  touches: (command) => (command._tag === "Create" || command._tag === "Delete" ? [WebhookEndpoints.at()] : []),
+  touches: (command) =>
+    command._tag === "Create" || command._tag === "Delete" || (command._tag === "Update" && command.label !== undefined)
+      ? [WebhookEndpoints.at()]
+      : [],
   wakeAt: (state) => state?.previousSecret?.until,
   wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : []),
   version: 3,

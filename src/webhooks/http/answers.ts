@@ -15,13 +15,19 @@ import type { EndpointForm } from "./forms.ts"
 export const shownOnce = "Store the signing secret now: it is shown this once."
 
 /** The owner's additions. Only the names of headers are shown: any value may be a secret. */
-const ownOf = ({ headers, ordering = null, rateLimit }: Pick<Endpoint, "headers" | "rateLimit" | "ordering">) => ({
+const ownOf = ({
+  headers,
+  label = null,
+  ordering = null,
+  rateLimit
+}: Pick<Endpoint, "headers" | "rateLimit" | "ordering" | "label">) => ({
   header_names: headers?.names ?? [],
   rate_limit: rateLimit,
-  ordering
+  ordering,
+  label
 })
 
-/** Completes an answer that was kept before there were headers, rates, orders and public keys. */
+/** Completes an answer that was kept before there were headers, rates, orders, labels and public keys. */
 export const withOwn = <Answer extends object>(answer: Answer): Answer => ({
   ...ownOf({ headers: null, rateLimit: null }),
   public_key: null,
@@ -90,17 +96,20 @@ export const askedOf = (
   {
     asymmetric,
     headers,
+    label,
     ordering,
     rateLimit
   }: {
     readonly headers: CustomHeaders
     readonly rateLimit: number | null
     readonly ordering: Ordering | null
+    readonly label: string | null
     readonly asymmetric: boolean
   }
 ) => ({
   ...(asymmetric ? { asymmetric } : {}),
   ...(Object.keys(headers).length === 0 ? {} : { headers: secrets.fingerprint(encodeHeaders(headers)) }),
   ...(ordering === null ? {} : { ordering }),
+  ...(label === null ? {} : { label }),
   ...(rateLimit === null ? {} : { rateLimit })
 })

@@ -7,6 +7,7 @@ import { EventId } from "../../events/index.ts"
 import { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
 import { wholeOrganization } from "../endpoint/deliveryOrder.ts"
 import { maximumHeaders } from "../endpoint/headers.ts"
+import { labelPattern, maximumLabelLength } from "../endpoint/label.ts"
 import { DeliveryOrigin, maximumCountedPending, maximumRateLimit } from "../endpoint/model.ts"
 import { replayStatuses } from "../replay/status.ts"
 
@@ -51,6 +52,22 @@ export const ordering = Schema.NullOr(
   identifier: "WebhookOrdering"
 })
 
+/** The customer to whom an endpoint belongs. */
+export const label = Schema.NullOr(Schema.String).annotate({
+  description: `The name of the customer to whom it belongs, 1 to ${maximumLabelLength} letters, digits and \`. _ : @ -\`; null for none`,
+  examples: ["customer-17"]
+})
+
+/** A label that is asked for. */
+export const askedLabel = Schema.String.check(
+  Schema.isPattern(labelPattern, {
+    message: `Expected 1 to ${maximumLabelLength} letters, digits and . _ : @ -`
+  })
+).annotate({
+  description: `1 to ${maximumLabelLength} letters, digits and \`. _ : @ -\``,
+  examples: ["customer-17"]
+})
+
 /** Whether an endpoint's deliveries are signed with a private key too. */
 export const asymmetric = Schema.Boolean.annotate({
   description: "Whether deliveries are signed with a private key too, `v1a` of Standard Webhooks (Ed25519)"
@@ -75,6 +92,7 @@ export const EndpointForm = Schema.Struct({
   header_names: headerNames,
   rate_limit: rateLimit,
   ordering,
+  label,
   public_key: publicKey,
   is_active: Schema.Boolean,
   is_paused: Schema.Boolean,
@@ -111,6 +129,7 @@ export const CreatedWebhookEndpoint = Schema.Struct({
   header_names: headerNames,
   rate_limit: rateLimit,
   ordering,
+  label,
   signing_secret: signingSecret,
   public_key: publicKey,
   is_active: Schema.Boolean,
@@ -169,6 +188,17 @@ export const WebhookKeys = Schema.Struct({
     })
   ).annotate({ description: "The newest first; during a rotation two, since both sign" })
 }).annotate({ identifier: "WebhookKeys" })
+
+/** A new link to a portal. */
+export const PortalLinkForm = Schema.Struct({
+  url: Schema.String.annotate({ description: "Opens the portal once; not to be had again" }),
+  label: Schema.String,
+  types: Schema.Array(Schema.String).annotate({
+    description: "Patterns of the events to which its endpoints may subscribe"
+  }),
+  linkExpiresAt: Millis.annotate({ description: "Until then the link opens, milliseconds since the Unix epoch" }),
+  expiresAt: Millis.annotate({ description: "End of the portal, milliseconds since the Unix epoch" })
+}).annotate({ identifier: "WebhookPortalLink" })
 
 /** The addresses from which deliveries come. */
 export const WebhookSources = Schema.Struct({

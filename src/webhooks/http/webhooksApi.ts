@@ -17,10 +17,11 @@ import {
   NotFound,
   Unavailable
 } from "../../http/wireErrors.ts"
-import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
+import { OpenToPortals, RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
 import { deliveryStatuses } from "../delivery/model.ts"
 import { defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
 import {
+  askedLabel,
   asymmetric,
   CreatedWebhookEndpoint,
   DeliveryRequestShown,
@@ -29,8 +30,10 @@ import {
   enabledEvents,
   headerChanges,
   headers,
+  label,
   Millis,
   ordering,
+  PortalLinkForm,
   ReplayProgress,
   RotatedSecret,
   rateLimit,
@@ -87,6 +90,9 @@ const once = <S extends Schema.Top>(schema: S, status: number) =>
 const read = [RequiredScopes, ["platform:webhooks:read"]] as const
 const manage = [RequiredScopes, ["platform:webhooks:manage"]] as const
 
+/** Open to sessions of portals: the handler acts for `ownerOf` the caller, whose label it has. */
+const portals = [OpenToPortals, true] as const
+
 const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
   headers: idempotent,
   payload: Schema.Struct({
@@ -96,6 +102,7 @@ const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
     headers: Schema.optionalKey(headers),
     rate_limit: Schema.optionalKey(rateLimit),
     ordering: Schema.optionalKey(ordering),
+    label: Schema.optionalKey(label),
     asymmetric: Schema.optionalKey(asymmetric)
   }).annotate({ identifier: "CreateWebhookEndpoint" }),
   success: once(CreatedWebhookEndpoint, 201),
@@ -104,16 +111,19 @@ const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
   .middleware(WebhookUrlRequired)
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({ summary: "Create an endpoint", description: "The signing secret is in this answer only." })
   )
 
 const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
+  query: { label: Schema.optional(askedLabel) },
   success: Schema.Struct({ endpoints: Schema.Array(EndpointForm) }),
   error: [InvalidRequest, Unavailable]
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(OpenApi.annotations({ summary: "List endpoints, oldest first" }))
 
 const listSources = HttpApiEndpoint.get("listSources", "/v1/webhooks/source-addresses", {
@@ -122,6 +132,7 @@ const listSources = HttpApiEndpoint.get("listSources", "/v1/webhooks/source-addr
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "List the addresses from which deliveries come",
@@ -136,6 +147,7 @@ const get = HttpApiEndpoint.get("get", "/v1/webhooks/:id", {
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(OpenApi.annotations({ summary: "Get an endpoint" }))
 
 const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
@@ -147,13 +159,15 @@ const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
     is_active: Schema.optionalKey(Schema.Boolean),
     headers: Schema.optionalKey(headerChanges),
     rate_limit: Schema.optionalKey(rateLimit),
-    ordering: Schema.optionalKey(ordering)
+    ordering: Schema.optionalKey(ordering),
+    label: Schema.optionalKey(label)
   }).annotate({ identifier: "UpdateWebhookEndpoint" }),
   success: UpdatedWebhookEndpoint,
   error: [InvalidRequest, WebhookUrlInvalid, NotFound, Unavailable]
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Change an endpoint",
@@ -168,6 +182,7 @@ const remove = HttpApiEndpoint.delete("delete", "/v1/webhooks/:id", {
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({ summary: "Delete an endpoint", description: "Pending deliveries are cancelled." })
   )
@@ -185,6 +200,7 @@ const test = HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Send a test event",
@@ -208,6 +224,7 @@ const unpause = HttpApiEndpoint.post("unpause", "/v1/webhooks/:id/unpause", {
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Resume a paused endpoint",
@@ -232,8 +249,35 @@ const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rota
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({ summary: "Give a new signing secret", description: "It is in this answer only." })
+  )
+
+const portal = HttpApiEndpoint.post("createPortalLink", "/v1/webhooks/portal", {
+  headers: idempotent,
+  payload: Schema.Struct({
+    label: askedLabel,
+    expiresAt: Schema.optionalKey(Millis).annotate({
+      description: "End of the portal, milliseconds since the Unix epoch: at most 24 hours from now, by default 8 hours"
+    }),
+    types: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+      description:
+        "Patterns of the events to which its endpoints may subscribe; by default those of every service but `platform`",
+      examples: [["telco.*"]]
+    })
+  }).annotate({ identifier: "CreatePortalLink" }),
+  success: once(PortalLinkForm, 201),
+  error: [InvalidRequest, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Create a link to the portal of a label",
+      description:
+        "It opens the console once, for the endpoints of this label alone: for a platform whose customers have webhooks of their own. It is good for an hour. Hand it over like a key."
+    })
   )
 
 const keys = HttpApiEndpoint.get("listKeys", "/.well-known/webhook-keys", {
@@ -263,6 +307,7 @@ const deliveries = HttpApiEndpoint.get("listDeliveries", "/v1/webhooks/:id/deliv
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "List deliveries, newest first",
@@ -278,6 +323,7 @@ const delivery = HttpApiEndpoint.get("getDelivery", "/v1/webhooks/:id/deliveries
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(OpenApi.annotations({ summary: "Get a delivery with its attempts" }))
 
 const sent = HttpApiEndpoint.get("getDeliveryRequest", "/v1/webhooks/:id/deliveries/:deliveryId/request", {
@@ -287,6 +333,7 @@ const sent = HttpApiEndpoint.get("getDeliveryRequest", "/v1/webhooks/:id/deliver
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Get what an attempt sends",
@@ -303,6 +350,7 @@ const retry = HttpApiEndpoint.post("retryDelivery", "/v1/webhooks/:id/deliveries
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Send a delivery once more",
@@ -318,6 +366,7 @@ const skipped = HttpApiEndpoint.get("listSkipped", "/v1/webhooks/:id/skipped", {
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "List skipped events, newest first",
@@ -340,6 +389,7 @@ const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
 })
   .middleware(WebhooksAccess)
   .annotate(...manage)
+  .annotate(...portals)
   .annotateMerge(
     OpenApi.annotations({
       summary: "Send events of the past again",
@@ -355,6 +405,7 @@ const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:re
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
+  .annotate(...portals)
   .annotateMerge(OpenApi.annotations({ summary: "Get how far a replay has come" }))
 
 /** All endpoints of webhooks. */
@@ -362,6 +413,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .add(
     create,
     keys,
+    portal,
     list,
     listSources,
     get,

@@ -1,9 +1,11 @@
 /**
  * Handles the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
- * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
+ * `Deliveries`, `IdempotentRequests`, `WebhookSecrets`, `PortalLinks` and `Cursors`; the access middleware gives the
+ * organization.
  */
 import { Clock, Effect, identity, Layer, SchemaIssue, Semaphore } from "effect"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
+import { randomText } from "../../common/identifiers.ts"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
@@ -11,11 +13,12 @@ import { defaultCursorPageSize } from "../../http/PageCursors.ts"
 import { EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { IdempotentRequests, type Keep, type Once } from "../../platform/IdempotentRequests.ts"
-import { type Owner, ownerOf } from "../../platform/model.ts"
+import { type Owner, ownerOf, type Principal } from "../../platform/model.ts"
+import { type PortalLink, PortalLinks, portalLinkPrefix } from "../../platform/PortalLinks.ts"
 import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
 import { Endpoints, newEndpointId, newReplayId, newTestId } from "../endpoint/Endpoints.ts"
 import { newSecretId } from "../endpoint/endpointCommands.ts"
-import { defaultOverlapSeconds, type Endpoint, signingSecretIds } from "../endpoint/model.ts"
+import { defaultOverlapSeconds, type Endpoint, type EndpointInvalid, signingSecretIds } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
 import { SecretsUnavailable } from "../secret/errors.ts"
 import { deliveryHeaders } from "../secret/signature.ts"
@@ -31,6 +34,8 @@ import {
   withPublicKey
 } from "./answers.ts"
 import { isRejection, refused } from "./errors.ts"
+import { PortalAddress } from "./PortalAddress.ts"
+import { type AskedPortal, portalOf, portalPatternsProblem } from "./portal.ts"
 import { SourceAddresses } from "./SourceAddresses.ts"
 import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./webhooksApi.ts"
 
@@ -43,6 +48,16 @@ type IdempotencyHeaders = { readonly "idempotency-key"?: string | undefined }
 
 const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
   Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
+
+/** The same for a request that gives patterns, which a portal bounds. */
+const asOwnerOf = <A, E, R>(
+  enabledEvents: ReadonlyArray<string>,
+  use: (owner: Owner) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | EndpointInvalid, R | CurrentPrincipal> =>
+  Effect.flatMap(CurrentPrincipal, (principal): Effect.Effect<A, E | EndpointInvalid, R> => {
+    const problem = portalPatternsProblem(principal, enabledEvents)
+    return problem === undefined ? use(ownerOf(principal)) : Effect.fail(problem)
+  })
 
 /** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
 const once = <Chosen, Answer, E, R>(
@@ -88,6 +103,8 @@ interface Services {
   readonly deliveries: Deliveries["Service"]
   readonly requests: IdempotentRequests["Service"]
   readonly secrets: WebhookSecrets["Service"]
+  readonly portals: PortalLinks["Service"]
+  readonly portalAddress: () => string
 }
 
 /** Handlers of some of the endpoints, each with its endpoint's types. */
@@ -104,11 +121,11 @@ type Described = (typeof WebhooksApi)["endpoints"]
 const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
   ({
     create: effectful(({ headers, payload }) =>
-      asOwner((owner) => {
+      asOwnerOf(payload.enabled_events, (owner) => {
         const { asymmetric = false, description = null, enabled_events, headers: own = {}, url } = payload
-        const { ordering = null, rate_limit: rateLimit = null } = payload
+        const { label = null, ordering = null, rate_limit: rateLimit = null } = payload
         const endpoint = { url, enabledEvents: enabled_events, description }
-        const added = { headers: own, rateLimit, ordering, asymmetric }
+        const added = { headers: own, rateLimit, ordering, label, asymmetric }
         return Effect.andThen(
           endpoints.check({ ...endpoint, ...added }),
           once(
@@ -127,8 +144,8 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
       }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
     ),
 
-    list: () =>
-      asOwner(endpoints.list).pipe(
+    list: ({ query }) =>
+      asOwner((owner) => endpoints.list(owner, query.label)).pipe(
         Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
         refused<never>()
       ),
@@ -139,17 +156,18 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
       asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),
 
     update: ({ params, payload }) =>
-      asOwner((owner) => {
+      asOwnerOf(payload.enabled_events ?? [], (owner) => {
         const {
           description,
           enabled_events: enabledEvents,
           headers,
           is_active: isActive,
+          label,
           ordering,
           rate_limit,
           url
         } = payload
-        const own = { headers, rateLimit: rate_limit, ordering }
+        const own = { headers, rateLimit: rate_limit, ordering, label }
         return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive, ...own })
       }).pipe(
         Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
@@ -163,10 +181,10 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
       )
   }) satisfies Handling
 
-/** Handlers of secrets and their public keys. */
 /** Reads of public keys at a time. Anybody may ask, so their share of the database's connections is small. */
 const publicKeyReads = Semaphore.makeUnsafe(2)
 
+/** Handlers of secrets and their public keys. */
 const secretHandlers = ({ endpoints, requests, secrets }: Services) =>
   ({
     listKeys: ({ query }) =>
@@ -208,6 +226,50 @@ const secretHandlers = ({ endpoints, requests, secrets }: Services) =>
       }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
     )
   }) satisfies Handling
+
+const newPortalId = (): string => `ptl_${randomText()}`
+
+/**
+ * The text of a link: a keyed digest of a random id, so that a repeat of the request has the same text and nothing keeps
+ * it. 128 bits of it are as good as random ones.
+ */
+const portalTextOf = (secrets: WebhookSecrets["Service"], portalId: string): string =>
+  `${portalLinkPrefix}${secrets.fingerprint(`portal link\n${portalId}`).slice(0, 32)}`
+
+/** Handlers of links to portals. */
+const portalHandlers = ({ endpoints, portalAddress, portals, requests, secrets }: Services) => {
+  const create = Effect.fnUntraced(function* (principal: Principal, asked: AskedPortal, portalId: string) {
+    const { expiresAtMillis, portal } = yield* Effect.fromResult(portalOf(asked, yield* Clock.currentTimeMillis))
+    const problem = endpoints.labelsProblem()
+    if (problem !== undefined) return yield* problem
+    const link = yield* portals.create(principal, portalTextOf(secrets, portalId), portal, expiresAtMillis)
+    return { ...link, portalId }
+  })
+
+  const shown = ({ portalId, ...link }: PortalLink & { readonly portalId: string }) => ({
+    url: `${portalAddress()}/console#link=${portalTextOf(secrets, portalId)}`,
+    ...link
+  })
+
+  return {
+    createPortalLink: effectful(({ headers, payload }) =>
+      Effect.flatMap(CurrentPrincipal, (principal) =>
+        requests.once(
+          ownerOf(principal),
+          idempotentRequest(headers["idempotency-key"], { operation: "portal", ...payload }),
+          {
+            choose: () => ({ portalId: newPortalId() }),
+            act: ({ portalId }) => create(principal, payload, portalId),
+            isRejection
+          }
+        )
+      ).pipe(
+        Effect.map(({ answer, isReplayed }) => withReplayed({ answer: shown(answer), isReplayed })),
+        refused("Conflict", "IdempotencyKeyReused")
+      )
+    )
+  } satisfies Handling
+}
 
 /** Handlers that send something to an endpoint: a test, the end of a pause, a replay. */
 const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
@@ -366,11 +428,14 @@ export const layerWebhooks = HttpApiBuilder.group(
       replays: yield* Replays,
       deliveries: yield* Deliveries,
       requests: yield* IdempotentRequests,
-      secrets: yield* WebhookSecrets
+      secrets: yield* WebhookSecrets,
+      portals: yield* PortalLinks,
+      portalAddress: yield* PortalAddress
     }
     return handlers.handleAll({
       ...endpointHandlers(services),
       ...secretHandlers(services),
+      ...portalHandlers(services),
       ...sendingHandlers(services),
       ...deliveryHandlers(services)
     })

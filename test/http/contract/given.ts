@@ -96,6 +96,8 @@ const specials: Readonly<Record<string, (account: Account, world: World) => Spec
     return { body: {} }
   },
   "POST /v1/console/sessions": ({ key }) => ({ body: { key }, headers: { "x-sluice-console": "1" } }),
+  // A key is no portal.
+  "GET /v1/console/portal": () => ({ status: 404 }),
   // A key has no session to end.
   "DELETE /v1/console/session": () => ({ status: 404 }),
   "POST /admin/v1/organizations": () => ({ body: { name: "Acme" } }),

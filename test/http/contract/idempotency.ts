@@ -16,6 +16,7 @@ const shownOnce: Readonly<Record<string, string>> = {
 /** A field that an endpoint takes with another value, where its body is not told apart by one that is left out. */
 const others: Readonly<Record<string, (account: Account) => object>> = {
   "POST /v1/webhooks": () => ({ description: "other" }),
+  "POST /v1/webhooks/portal": () => ({ label: "other" }),
   "POST /v1/webhooks/{id}/unpause": () => ({ replay: true }),
   "POST /v1/webhooks/{id}/rotate-secret": () => ({ overlapSeconds: 60 }),
   "POST /v1/webhooks/{id}/replay": () => ({ types: ["telco.*"] }),

@@ -29,7 +29,7 @@ const table: ReadonlyArray<readonly [path: RegExp, rights: Rights | ((endpoint: 
   [/^\/v1\/send\//, { service: "send" }],
   [/^\/v1\/billing\//, byMethod("platform:billing:read", "platform:billing:manage")],
   [/^\/v1\/keys\b/, { scope: "platform:keys:manage" }],
-  [/^\/v1\/console\/session$/, {}]
+  [/^\/v1\/console\/(session|portal)$/, {}]
 ]
 
 export const rightsOf = (endpoint: Endpoint): Rights => {

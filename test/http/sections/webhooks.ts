@@ -49,7 +49,7 @@ export const webhooksSection = (platform: () => TestPlatform): void => {
       const steps = await use(key, (client) =>
         Effect.gen(function* () {
           const params = { id }
-          const { endpoints } = yield* client.webhooks.list()
+          const { endpoints } = yield* client.webhooks.list({ query: {} })
           const changed = yield* client.webhooks.update({ params, payload: { description: "CRM" } })
           const { body: tested } = yield* client.webhooks.test({ params, headers: {} })
           const { body: unpaused } = yield* client.webhooks.unpause({ params, headers: {}, payload: null })
@@ -96,8 +96,10 @@ export const webhooksSection = (platform: () => TestPlatform): void => {
       expect(await tagOf(create({ url: "http://hooks.example.com" }))).toBe("WebhookUrlInvalid")
       expect(await tagOf(create({ enabled_events: [] }))).toBe("InvalidRequest")
       expect(await tagOf((client) => client.webhooks.get({ params: { id: "we_none" } }))).toBe("NotFound")
-      expect(await tagOf((client) => client.webhooks.list(), "sk_live_nobodyNobodyNobody0001")).toBe("Unauthorized")
-      expect(await tagOf((client) => client.webhooks.list(), platform().key)).toBe("Forbidden")
+      expect(await tagOf((client) => client.webhooks.list({ query: {} }), "sk_live_nobodyNobodyNobody0001")).toBe(
+        "Unauthorized"
+      )
+      expect(await tagOf((client) => client.webhooks.list({ query: {} }), platform().key)).toBe("Forbidden")
       const { id } = await newEndpoint(key)
       const params = { id }
       await use(key, (client) => client.webhooks.update({ params, payload: { is_active: false } }))

@@ -11,6 +11,7 @@ export const listForm = (id: string) => ({
   header_names: [],
   rate_limit: null,
   ordering: null,
+  label: null,
   public_key: null,
   is_active: true,
   is_paused: false,

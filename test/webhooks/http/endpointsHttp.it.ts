@@ -28,6 +28,7 @@ describe("POST /v1/webhooks", () => {
       header_names: [],
       rate_limit: null,
       ordering: null,
+      label: null,
       signing_secret: secretForm,
       public_key: null,
       is_active: true,

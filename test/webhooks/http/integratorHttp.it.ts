@@ -28,7 +28,7 @@ describe("a name that the API does not know", () => {
         "PATCH",
         `/v1/webhooks/${id}`,
         { colour: 1 },
-        'Unknown field "colour". Known: url, enabled_events, description, is_active, headers, rate_limit, ordering.'
+        'Unknown field "colour". Known: url, enabled_events, description, is_active, headers, rate_limit, ordering, label.'
       ],
       ["POST", `/v1/webhooks/${id}/unpause`, { repaly: true }, `Unknown field "repaly". Did you mean 'replay'?`],
       [
@@ -64,7 +64,7 @@ describe("a name that the API does not know", () => {
     expect(messageOf((await ask("GET", `/v1/webhooks/${id}/deliveries?zone=1`)).body)).toBe(
       'Unknown parameter "zone". Known: limit, cursor, status.'
     )
-    expect(messageOf((await ask("GET", "/v1/webhooks?limit=5")).body)).toBe(
+    expect(messageOf((await ask("GET", "/v1/webhooks/source-addresses?limit=5")).body)).toBe(
       'Unknown parameter "limit". There is no parameter here.'
     )
     for (const path of ["/livez", "/readyz", "/v1/health", "/health"]) {
