@@ -79,6 +79,7 @@ import { PortalAddress } from "../webhooks/http/PortalAddress.ts"
 import { SourceAddresses } from "../webhooks/http/SourceAddresses.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/runReplays.ts"
+import { PublicKeys } from "../webhooks/secret/PublicKeys.ts"
 import * as Resealing from "../webhooks/secret/Resealer.ts"
 import { layerSealing, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
@@ -216,6 +217,7 @@ const layerWebhookServices = (options: ServiceOptions) =>
     Layer.succeed(SourceAddresses, options.webhookSources ?? []),
     Layer.succeed(PortalAddress, options.publicUrl ?? (() => "")),
     Deliveries.layer,
+    PublicKeys.layer,
     Replays.layer,
     IdempotentRequests.layer.pipe(Layer.provide(layerSealing))
   ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))

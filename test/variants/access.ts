@@ -157,6 +157,13 @@ export const access: ReadonlyArray<Variant> = [
     finders: ["portal.unit", "portalHttp.it"]
   },
   {
+    name: "access: an address asks for public keys as often as it likes",
+    find: "return decision.allowed ? Effect.void : Effect.fail(EnvelopeRateLimited.of(overLimit(decision)))",
+    replace: "return Effect.void",
+    sentence: "anybody keeps the platform busy without a key",
+    finders: ["publicKeysHttp.it"]
+  },
+  {
     name: "access: who may not is not counted",
     find: ": counted(fiber, principal, take(principal))",
     replace:

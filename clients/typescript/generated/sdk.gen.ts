@@ -336,7 +336,7 @@ export const webhooksCreate = <ThrowOnError extends boolean = false>(options: Op
 /**
  * List the public keys of an endpoint
  *
- * No API key needed. Empty for an endpoint that has none, and for an id that is none.
+ * No API key needed. Empty for an endpoint that has none, and for an id that is none. A rotation is visible within a minute; `Cache-Control` says how long an answer may be kept, and `If-None-Match` revalidates it. 600 requests a minute from one address.
  */
 export const webhooksListKeys = <ThrowOnError extends boolean = false>(options: Options<WebhooksListKeysData, ThrowOnError>) => (options.client ?? client).get<WebhooksListKeysResponses, WebhooksListKeysErrors, ThrowOnError>({ url: '/.well-known/webhook-keys', ...options });
 

@@ -4668,6 +4668,10 @@ export type WebhooksListKeysErrors = {
      */
     400: PlatformInvalidRequestError;
     /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
      * A server that the answer needs cannot be reached now; safe to repeat
      */
     503: PlatformUnavailableError;

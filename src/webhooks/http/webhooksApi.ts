@@ -11,6 +11,7 @@ import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import {
   Conflict,
   EnvelopeInvalidRequest,
+  EnvelopeRateLimited,
   EnvelopeUnavailable,
   IdempotencyKeyReused,
   InvalidRequest,
@@ -283,11 +284,12 @@ const portal = HttpApiEndpoint.post("createPortalLink", "/v1/webhooks/portal", {
 const keys = HttpApiEndpoint.get("listKeys", "/.well-known/webhook-keys", {
   query: { endpoint: id.annotate({ description: "Id of the endpoint, we_…" }) },
   success: WebhookKeys,
-  error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+  error: [EnvelopeInvalidRequest, EnvelopeRateLimited, EnvelopeUnavailable]
 }).annotateMerge(
   OpenApi.annotations({
     summary: "List the public keys of an endpoint",
-    description: "No API key needed. Empty for an endpoint that has none, and for an id that is none."
+    description:
+      "No API key needed. Empty for an endpoint that has none, and for an id that is none. A rotation is visible within a minute; `Cache-Control` says how long an answer may be kept, and `If-None-Match` revalidates it. 600 requests a minute from one address."
   })
 )
 

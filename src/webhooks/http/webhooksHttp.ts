@@ -3,14 +3,18 @@
  * `Deliveries`, `IdempotentRequests`, `WebhookSecrets`, `PortalLinks` and `Cursors`; the access middleware gives the
  * organization.
  */
-import { Clock, Effect, identity, Layer, SchemaIssue, Semaphore } from "effect"
+import { Clock, Effect, identity, Layer, SchemaIssue } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
 import { randomText } from "../../common/identifiers.ts"
 import { baseApi } from "../../http/baseApi.ts"
+import { hasAlready } from "../../http/cacheHeaders.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
+import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
 import { EnvelopeUnavailable } from "../../http/wireErrors.ts"
+import { makeAddressRate } from "../../platform/AddressRate.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { IdempotentRequests, type Keep, type Once } from "../../platform/IdempotentRequests.ts"
 import { type Owner, ownerOf, type Principal } from "../../platform/model.ts"
@@ -21,6 +25,7 @@ import { newSecretId } from "../endpoint/endpointCommands.ts"
 import { defaultOverlapSeconds, type Endpoint, type EndpointInvalid, signingSecretIds } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
 import { SecretsUnavailable } from "../secret/errors.ts"
+import { PublicKeys } from "../secret/PublicKeys.ts"
 import { deliveryHeaders } from "../secret/signature.ts"
 import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import {
@@ -38,6 +43,9 @@ import { PortalAddress } from "./PortalAddress.ts"
 import { type AskedPortal, portalOf, portalPatternsProblem } from "./portal.ts"
 import { SourceAddresses } from "./SourceAddresses.ts"
 import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./webhooksApi.ts"
+
+/** Requests a minute that an address may make for public keys. */
+const keysRequestsPerMinute = 600
 
 const listed = ({ attempts: _attempts, ...delivery }: Delivery) => delivery
 
@@ -103,6 +111,7 @@ interface Services {
   readonly deliveries: Deliveries["Service"]
   readonly requests: IdempotentRequests["Service"]
   readonly secrets: WebhookSecrets["Service"]
+  readonly publicKeys: PublicKeys["Service"]
   readonly portals: PortalLinks["Service"]
   readonly portalAddress: () => string
 }
@@ -181,18 +190,27 @@ const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
       )
   }) satisfies Handling
 
-/** Reads of public keys at a time. Anybody may ask, so their share of the database's connections is small. */
-const publicKeyReads = Semaphore.makeUnsafe(2)
-
 /** Handlers of secrets and their public keys. */
-const secretHandlers = ({ endpoints, requests, secrets }: Services) =>
+const secretHandlers = ({ endpoints, publicKeys, requests }: Services, keysRate: ReturnType<typeof makeAddressRate>) =>
   ({
-    listKeys: ({ query }) =>
-      secrets.publicKeys(query.endpoint).pipe(
-        publicKeyReads.withPermit,
-        Effect.map((keys) => ({ keys: keys.map(({ createdAt, key }) => ({ key, created_at: createdAt })) })),
+    listKeys: ({ query, request }) =>
+      Effect.gen(function* () {
+        yield* keysRate
+        const { freshUntil, keys, tag } = yield* publicKeys.of(query.endpoint)
+        const seconds = Math.max(0, Math.floor((freshUntil - (yield* Clock.currentTimeMillis)) / 1_000))
+        const headers = { etag: tag, "cache-control": `public, max-age=${seconds}` }
+        return hasAlready(request.headers["if-none-match"], tag)
+          ? HttpServerResponse.empty({ status: 304, headers })
+          : HttpServerResponse.jsonUnsafe(
+              { keys: keys.map(({ createdAt, key }) => ({ key, created_at: createdAt })) },
+              { headers }
+            )
+      }).pipe(
         Effect.catchTag("SecretsUnavailable", () =>
-          Effect.fail(EnvelopeUnavailable.of("The keys cannot be read right now; the request is safe to repeat"))
+          Effect.andThen(
+            retryAfter(retryAfterMillis),
+            Effect.fail(EnvelopeUnavailable.of("The keys cannot be read right now; the request is safe to repeat"))
+          )
         )
       ),
 
@@ -212,7 +230,9 @@ const secretHandlers = ({ endpoints, requests, secrets }: Services) =>
           () => ({ secretId: newSecretId() }),
           ({ secretId }) =>
             Effect.map(
-              endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds, asymmetric),
+              Effect.tap(endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds, asymmetric), () =>
+                publicKeys.forget(params.id)
+              ),
               ({ endpoint, publicKey, signingSecret }) => ({
                 id: params.id,
                 signing_secret: signingSecret,
@@ -429,12 +449,13 @@ export const layerWebhooks = HttpApiBuilder.group(
       deliveries: yield* Deliveries,
       requests: yield* IdempotentRequests,
       secrets: yield* WebhookSecrets,
+      publicKeys: yield* PublicKeys,
       portals: yield* PortalLinks,
       portalAddress: yield* PortalAddress
     }
     return handlers.handleAll({
       ...endpointHandlers(services),
-      ...secretHandlers(services),
+      ...secretHandlers(services, makeAddressRate(keysRequestsPerMinute)),
       ...portalHandlers(services),
       ...sendingHandlers(services),
       ...deliveryHandlers(services)
