@@ -1,7 +1,8 @@
 /**
  * `npm run test:clients`: starts a platform with its own servers, and runs the tests of the clients against it, through
- * a proxy that lets each POST fail once after the platform has carried it out, and the programs of docs/quickstart.md. A
- * language that is not installed is not run. The last line is "N passed, N failed".
+ * a proxy that lets each POST fail once after the platform has carried it out, and the programs of clients/README.md and
+ * docs/quickstart.md. The documents' programs are checked with the oldest and the newest TypeScript. A language that is
+ * not installed is not run. The last line is "N passed, N failed".
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -12,6 +13,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { runGuide } from "./guide.ts"
 import { installOldestNode, oldestVersion, runOnOldest } from "./oldestNode.ts"
+import { runSample } from "./readme.ts"
+import { checkWith, installTypeScript, oldestTypeScript } from "./typescriptVersions.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
@@ -197,6 +200,7 @@ try {
       failed++
       console.log(`${name} failed${isOnce ? "" : ", or did not repeat a lost answer under its key"}:\n${output}`)
     }
+    count(runSample(name, { url: platform.url, key: platform.key }))
   }
   const testKey = await testKeyOf(folder, platform.url, platform.key)
   for (const [language, [program, name]] of Object.entries(languages)) {
@@ -215,6 +219,14 @@ try {
     count(runOnOldest(oldest))
     count(await runGuide("Node", { url: platform.url, key: platform.key, testKey }, oldest))
   }
+  const compilers = [oldestTypeScript, "latest"].flatMap((version) => {
+    const tsc = installTypeScript(join(folder, `typescript-${version}`), version)
+    if (tsc !== undefined) return [[`TypeScript ${version}`, tsc] as const]
+    failed++
+    console.log(`not run: the documents with TypeScript ${version} (its package)`)
+    return []
+  })
+  if (compilers.length > 0) count(checkWith(compilers))
 } finally {
   proxy.server.close()
   proxy.server.closeAllConnections()

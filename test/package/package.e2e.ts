@@ -10,11 +10,13 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Block, blockOf, blocksOf } from "../documents/blocks.ts"
 import { oneServer } from "../nats/natsServers.ts"
 import { makeDatabase } from "../support/database.ts"
 import { freePort } from "../support/freePort.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { apiReports, entriesOf } from "./apiReport.ts"
+import { imageOf } from "./image.ts"
 import { alone, programsOf } from "./programs.ts"
 
 const run = promisify(execFile)
@@ -22,12 +24,18 @@ const root = new URL("../..", import.meta.url).pathname
 const node = process.execPath
 const npm = process.env.npm_execpath
 
+/** The folder of this run: the packed file, and a project in it. */
+let folder: string
+
 /** The compiler collects its garbage less often, as in test/check.ts. */
 const env = { GOGC: "400", ...process.env }
 
-/** npm itself, run by this Node. */
-const npmRun = (args: ReadonlyArray<string>, cwd: string) =>
-  npm === undefined ? run("npm", args, { cwd, env }) : run(node, [npm, ...args], { cwd, env })
+/** Runs a block of a document; npm is run by this Node. */
+const shell = (block: string, cwd: string, more: Readonly<Record<string, string>> = {}) => {
+  const own = npm === undefined ? "" : `npm() { "${node}" "${npm}" "$@"; }\n`
+  const environment = { npm_config_audit: "false", npm_config_fund: "false", ...env, ...more }
+  return run("bash", ["-ec", `${own}${block}`], { cwd, env: environment })
+}
 
 /**
  * A database and a nats-server for one program. Logs of the default size set aside most of what a server has, so on the
@@ -70,8 +78,11 @@ describe("the packed package", () => {
   let packedSizes: { readonly size: number; readonly unpackedSize: number }
 
   beforeAll(async () => {
-    project = await mkdtemp(join(tmpdir(), "sluice-package-"))
-    const { stdout } = await npmRun(["pack", "--json", "--pack-destination", project], root)
+    folder = await mkdtemp(join(tmpdir(), "sluice-package-"))
+    // The guide's commands, with a folder of this run in place of /tmp.
+    const inFolder = ({ text }: Block) => text.replaceAll("/tmp", folder)
+    const [pack, install] = blocksOf("docs/getting-started.md").filter(({ language }) => language === "sh")
+    const { stdout } = await shell(`${inFolder(pack!)} --json`, root)
     const packed = (
       JSON.parse(stdout.slice(stdout.indexOf("["))) as ReadonlyArray<{
         readonly filename: string
@@ -82,38 +93,30 @@ describe("the packed package", () => {
     )[0]!
     packedSizes = packed
     files = packed.files.map((file) => file.path)
+    expect(packed.filename).toBe("sluice-0.1.0.tgz")
+    await shell(inFolder(install!), folder)
+    project = join(folder, "first")
     const { devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
       readonly devDependencies: Readonly<Record<string, string>>
     }
-    const pinned = (...names: ReadonlyArray<string>) =>
-      Object.fromEntries(names.map((name) => [name, devDependencies[name]]))
-    await writeFile(
-      join(project, "package.json"),
-      JSON.stringify({
-        name: "stranger",
-        private: true,
-        type: "module",
-        dependencies: { sluice: `file:${packed.filename}`, ...pinned("effect", "@effect/platform-node") },
-        devDependencies: pinned("typescript", "@types/node")
-      })
-    )
-    await npmRun(["install", "--no-audit", "--no-fund"], project)
+    const pinned = ["typescript", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
+    await shell(`npm install --save-dev ${pinned.join(" ")}`, project)
     const guides = (await readdir(join(root, "docs"), { recursive: true })).filter((file) => file.endsWith(".md"))
     for (const document of ["README.md", ...guides.map((file) => join("docs", file))]) {
       const found = programsOf(await readFile(join(root, document), "utf8"))
-      const folder = document === "docs/README.md" ? "documents" : document.slice(0, -3).replace(/^docs\//, "")
+      const name = document === "docs/README.md" ? "documents" : document.slice(0, -3).replace(/^docs\//, "")
       // One program would hide another one of the same name.
       expect(new Set(found.map(([file]) => file)).size, document).toBe(found.length)
-      if (found.length > 0) await mkdir(join(project, folder), { recursive: true })
-      for (const [file, text] of found) await writeFile(join(project, folder, file), text)
-      programs.push(...found.map(([file]) => join(folder, file)))
+      if (found.length > 0) await mkdir(join(project, name), { recursive: true })
+      for (const [file, text] of found) await writeFile(join(project, name, file), text)
+      programs.push(...found.map(([file]) => join(name, file)))
     }
     await cp(join(root, "docs/examples"), join(project, "examples"), { recursive: true })
     programs.push(...(await readdir(join(project, "examples"))).map((file) => join("examples", file)))
     await writeFile(join(project, "run.mjs"), runner)
   }, patienceMillis)
 
-  afterAll(() => rm(project, { recursive: true, force: true }))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   const runProgram = async (file: string, environment: Readonly<Record<string, string>> = {}) => {
     const { stdout } = await run(node, [join(project, file)], {
@@ -306,6 +309,66 @@ describe("the packed package", () => {
     const { stdout } = await command("config").finally(() => rename(`${modules}-away`, modules))
     expect(stdout).toContain("SLUICE_PORT")
   })
+
+  it(
+    "runs by the steps of the guide's Dockerfile, in a folder in place of an image",
+    async () => {
+      const image = imageOf(blockOf("docs/containers.md", "FROM").text)
+      const { engines } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))
+      expect(Number(/^node:(\d+)-slim$/.exec(image.from)![1])).toBeGreaterThanOrEqual(
+        Number.parseInt(engines.node.slice(2), 10)
+      )
+      // Without an image the folders are below one of this run, their owner is its user, and npm keeps its cache.
+      const place = await mkdtemp(join(folder, "image-"))
+      const here = (text: string) => text.replaceAll(/(?<![\w.])\/(?=app|data)/g, `${place}/`)
+      const app = here(image.workdir)
+      await mkdir(app)
+      for (const [from, to] of image.copies) await cp(join(folder, from), join(app, to, from))
+      const user = String(process.getuid?.())
+      for (const command of image.runs.flatMap((line) => line.split(" && ")))
+        await shell(
+          here(command).replace("chown node", `chown ${user}`),
+          app,
+          /cache clean/.test(command) ? { npm_config_cache: join(place, "cache") } : {}
+        )
+      expect(image.volumes.map(here)).toEqual([here(image.environment.SLUICE_DATA_DIR!)])
+      expect(image.ports).toEqual([8080])
+
+      const started = Effect.gen(function* () {
+        const { DATABASE_URL, NATS_URL } = yield* servers
+        yield* Effect.promise(() => runImage({ DATABASE_URL, NATS_URL }))
+      })
+      const runImage = async (environment: Readonly<Record<string, string>>) => {
+        const [program, ...args] = image.command
+        expect(program).toBe("node")
+        const port = await freePort()
+        const settings = {
+          ...Object.fromEntries(Object.entries(image.environment).map(([name, value]) => [name, here(value)])),
+          ...environment,
+          // The image listens for other machines; the test does not.
+          SLUICE_HOST: "127.0.0.1",
+          SLUICE_PORT: String(port),
+          SLUICE_SECRETS_KEY: "5e".repeat(32)
+        }
+        const platform = spawn(node, args, { cwd: app, env: { PATH: process.env.PATH, ...settings }, stdio: "pipe" })
+        const ended = new Promise<number | null>((resolve) => platform.once("exit", resolve))
+        try {
+          await new Promise<void>((resolve, reject) => {
+            platform.stdout.on("data", (chunk) => String(chunk).includes("is ready") && resolve())
+            platform.once("exit", (code) => reject(new Error(`it has ended with ${code}`)))
+          })
+          for (const probe of ["livez", "readyz"])
+            expect((await fetch(`http://127.0.0.1:${port}/${probe}`)).status, probe).toBe(200)
+          expect(await readdir(here("/data"))).toContain("run.json")
+        } finally {
+          platform.kill("SIGTERM")
+        }
+        expect(await ended).toBe(0)
+      }
+      await Effect.runPromise(Effect.scoped(started))
+    },
+    patienceMillis
+  )
 
   it("fetches no server while it is installed", async () => {
     expect(await readdir(join(project, "node_modules/sluice/node_modules/.sluice")).catch(() => "nothing")).toBe(

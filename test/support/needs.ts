@@ -70,7 +70,17 @@ const special = {
 } as const
 
 /** Programs of the system that only few tests use. */
-type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext" | "chromium" | "nginx" | "openssl" | "promtool"
+type Program =
+  | "script"
+  | "espeak-ng"
+  | "lame"
+  | "opusenc"
+  | "pdftotext"
+  | "chromium"
+  | "nginx"
+  | "caddy"
+  | "openssl"
+  | "promtool"
 
 export type Need = keyof typeof special | Program
 
