@@ -8,7 +8,7 @@ import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryChanges } from "../directory/changes.ts"
 import { createDirectoryImage } from "../directory/indexImage.ts"
 import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../directory/migrations.ts"
-import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
+import { addObjectOfEvents, addReachOfEvents, createEventTables, indexEventsForLists } from "../events/migrations.ts"
 import {
   addDeletionOfOrganizations,
   addRequestRate,
@@ -28,7 +28,7 @@ import {
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
 import { createDayFunctions } from "../postgres/runtimeRole.ts"
-import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
+import { addDomainOfEmails, createEmailsTable, findEmailsById, indexEmailsForLists } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
@@ -83,5 +83,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 34, name: "public keys of webhooks", run: addPublicKeys },
   { number: 35, name: "lines of webhook deliveries", run: addDeliveryLines },
   { number: 36, name: "portals of webhook endpoints", run: createPortalTables },
+  { number: 38, name: "filters of events and emails", run: Effect.andThen(addObjectOfEvents, addDomainOfEmails) },
+  { number: 39, name: "indexes of filters", run: Effect.andThen(indexEventsForLists, indexEmailsForLists) },
   { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions }
 ]

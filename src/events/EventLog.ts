@@ -5,23 +5,20 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
+import { PageCursors } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferredStatements.ts"
 import { unnest } from "../postgres/unnest.ts"
 import { EventWakeups } from "./EventWakeups.ts"
-import { type Event, EventId, eventRetentionMillis } from "./event.ts"
+import { type Event, EventId, objectOf } from "./event.ts"
+import { type EventPosition, type EventReader, keptSince, type ListEvents, makeEventList } from "./makeEventList.ts"
 import { type EventPattern, matchesAny } from "./patterns.ts"
 import { eventsTable } from "./table.ts"
 
+export type { EventPosition, EventReader } from "./makeEventList.ts"
+
 /** Events of one read of a follower. */
 const followPage = 100
-
-/**
- * How many events one page of a filtered list looks through, so that a rare type in a busy organization cannot keep the
- * database busy.
- */
-export const maximumScanned = 10_000
 
 /** How long a follower waits after a failure of the database. */
 const followRetryMillis = 1_000
@@ -40,13 +37,6 @@ export interface LoggedEvent {
   readonly forBothModes?: boolean
 }
 
-/** Place of an event among those of its organization. */
-export interface EventPosition {
-  readonly createdAt: number
-  readonly sequence: number
-  readonly index: number
-}
-
 /** An item for a follower. */
 export type Followed =
   | {
@@ -58,12 +48,6 @@ export type Followed =
     }
   /** Nothing has happened for a while; it shows the reader that the stream lives. */
   | { readonly _tag: "Idle" }
-
-/** The reader: a live key sees every event, a test key those that are not live. */
-export interface EventReader {
-  readonly organizationId: string
-  readonly mode: "live" | "test"
-}
 
 /** The events of a type in a minute. */
 export interface EventRate {
@@ -82,17 +66,6 @@ export const ratesMillis = 60 * 60_000
  */
 export const maximumRated = 100_000
 
-export interface ListOptions extends EventReader {
-  /** The wanted types; all when left out. */
-  readonly pattern?: EventPattern | undefined
-  /** Inclusive, milliseconds since the Unix epoch. */
-  readonly since?: number | undefined
-  /** Exclusive, milliseconds since the Unix epoch. */
-  readonly until?: number | undefined
-  readonly limit: number
-  readonly cursor?: string | undefined
-}
-
 export interface FollowOptions extends EventReader {
   readonly patterns: ReadonlyArray<EventPattern>
   /** Begins behind this place. */
@@ -105,17 +78,10 @@ export class EventLog extends Context.Service<
   EventLog,
   {
     /**
-     * Lists the events' texts, newest first (docs/platform.md, 5.4). A page with a pattern, or for a test key, may be
-     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScanned` events. A
-     * cursor that was not made for this list, or whose place is no longer kept, is refused.
+     * Lists the events' texts, newest first (docs/platform.md, 5.4). A page is shorter than its limit only at the end.
+     * A cursor that was not made for this list with the same filter, or whose place is no longer kept, is refused.
      */
-    readonly list: (options: ListOptions) => Effect.Effect<
-      {
-        readonly data: ReadonlyArray<string>
-        readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
-      },
-      InvalidCursor | SqlError.SqlError
-    >
+    readonly list: ListEvents
     /** The event's text; undefined when the reader has no event with this id. */
     readonly get: (reader: EventReader, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
     /** The place of an event; undefined when the reader has no event with this id. */
@@ -156,7 +122,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
   )
   // A log that was restored from an older copy than this database may bring an event a second time.
   const insert = sql`
-    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body, for_both_modes)
+    insert into events
+      (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body, for_both_modes, object)
     select * from ${unnest(
       events.map(({ body, event, forBothModes = false, index, organizationId, sequence }) => ({
         organization_id: organizationId,
@@ -168,7 +135,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
         sequence,
         idx: index,
         body,
-        for_both_modes: forBothModes
+        for_both_modes: forBothModes,
+        object: objectOf(event)
       })),
       {
         organization_id: "text",
@@ -180,7 +148,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
         sequence: "int8",
         idx: "int4",
         body: "text",
-        for_both_modes: "bool"
+        for_both_modes: "bool",
+        object: "text"
       }
     )}
     on conflict do nothing`
@@ -204,80 +173,10 @@ interface Row extends EventPosition {
 const sees = ({ mode }: EventReader, { livemode }: { readonly livemode: boolean }): boolean =>
   mode === "live" || !livemode
 
-/** The list's name in its cursors, so that another organization's cursors do not fit. */
-const listOf = (organizationId: string): string => `events of ${organizationId}`
-
-const encodePlace = ({ index, sequence }: EventPosition): string => `${sequence}.${index}`
-
-/** The earliest time that is still kept; a day's partition may live a little longer. */
-const keptSince = Effect.map(Clock.currentTimeMillis, (now) => now - eventRetentionMillis)
-
 const columnsOf = (sql: SqlClient.SqlClient) =>
   sql.literal(
     `event_id as "eventId", type, service, livemode, created_at as "createdAt", sequence, idx as "index", body`
   )
-
-/** The conditions under which an event's type matches. */
-const matching = (sql: SqlClient.SqlClient, pattern: EventPattern | undefined) => {
-  switch (pattern?._tag) {
-    case undefined:
-    case "All":
-      return []
-    case "Exact":
-      return [sql`type = ${pattern.type}`]
-    case "Prefix":
-      return [
-        pattern.service === undefined
-          ? sql`starts_with(type, ${pattern.prefix})`
-          : sql`(starts_with(type, ${pattern.prefix}) or service = ${pattern.service})`
-      ]
-  }
-}
-
-const makeList = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): EventLog["Service"]["list"] =>
-  Effect.fn("EventLog.list")(function* (options) {
-    const { cursor, limit, organizationId, pattern, since, until } = options
-    const name = listOf(organizationId)
-    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
-    const earliest = yield* keptSince
-    if (position !== undefined && position.atMillis < earliest)
-      return yield* new InvalidCursor({ cursor: cursor ?? "" })
-    const conditions = [
-      sql`organization_id = ${organizationId}`,
-      sql`created_at >= ${Math.max(earliest, since ?? 0)}`,
-      ...(until === undefined ? [] : [sql`created_at < ${until}`])
-    ]
-    if (position !== undefined) {
-      const [sequence, index] = position.id.split(".").map(Number)
-      conditions.push(
-        // The first condition alone tells PostgreSQL which days it need not read.
-        sql`created_at <= ${position.atMillis}`,
-        sql`(created_at, sequence, idx) < (${position.atMillis}, ${sequence}, ${index}::int4)`
-      )
-    }
-    const cursorOf = (last: EventPosition) => cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
-    const filter = [...matching(sql, pattern), ...(options.mode === "live" ? [] : [sql`not livemode`])]
-    const [end] =
-      filter.length === 0
-        ? []
-        : yield* sql<EventPosition>`
-            select created_at as "createdAt", sequence, idx as "index" from events where ${sql.and(conditions)}
-            order by created_at desc, sequence desc, idx desc limit 1 offset ${maximumScanned - 1}`
-    if (end !== undefined) {
-      conditions.push(
-        sql`created_at >= ${end.createdAt}`,
-        sql`(created_at, sequence, idx) >= (${end.createdAt}, ${end.sequence}, ${end.index}::int4)`
-      )
-    }
-    const rows = yield* sql<Row>`
-      select ${columnsOf(sql)} from events where ${sql.and([...conditions, ...filter])}
-      order by created_at desc, sequence desc, idx desc limit ${limit + 1}`
-    const { data, pagination } = pageOf(rows, limit, cursorOf)
-    return {
-      data: data.map(({ body }) => body),
-      pagination: pagination.hasMore || end === undefined ? pagination : { hasMore: true, nextCursor: cursorOf(end) }
-    }
-  })
 
 const makeFind = (sql: SqlClient.SqlClient) =>
   Effect.fnUntraced(function* (reader: EventReader, eventId: string) {
@@ -348,7 +247,7 @@ const make = Effect.gen(function* () {
   const wakeups = yield* EventWakeups
   const find = makeFind(sql)
   return EventLog.of({
-    list: makeList(sql, cursors),
+    list: makeEventList(sql, cursors),
     get: Effect.fn("EventLog.get")((reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body)),
     positionOf: Effect.fn("EventLog.positionOf")(find),
     rates: makeRates(sql),

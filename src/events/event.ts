@@ -49,6 +49,18 @@ export const Event = Schema.Struct({
 }).annotate({ identifier: "Event" })
 export type Event = typeof Event.Type
 
+/** Fields of `data` that name the object of an event; the first that it has counts. */
+const objectFields = ["messageId", "endpoint_id", "id", "sender", "tn"] as const
+
+/** Names of objects: one line of at most 320 characters, which PostgreSQL can store. */
+export const objectExpression = /^[^\p{Cc}\p{Cs}]{1,320}$/u
+
+/** The email, endpoint, subscription, invoice, sender or number that an event is about; null for an event about none. */
+export const objectOf = ({ data }: Pick<Event, "data">): string | null => {
+  const object = objectFields.map((name) => data[name]).find((value) => typeof value === "string")
+  return typeof object === "string" && objectExpression.test(object) ? object : null
+}
+
 const decode = Schema.decodeUnknownSync(Event)
 
 /**

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { includeTotal, PaginationWithTotal } from "../http/listTotal.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import {
   EnvelopeInvalidRequest,
@@ -13,7 +14,7 @@ import {
 } from "../http/wireErrors.ts"
 import { EventsAccess, OpenToPortals, RequiredScopes } from "../platform/access.ts"
 import { catalogue } from "./catalogue.ts"
-import { Event } from "./event.ts"
+import { Event, objectExpression } from "./event.ts"
 
 // Writes the event catalogue as text for the documentation, from the catalogue itself so that the two agree. Pure.
 
@@ -68,7 +69,7 @@ const pattern = "`*`, `telco.*`, `send.email.*` or a type"
 
 export const EventPage = Schema.Struct({
   data: Schema.Array(Event),
-  pagination: Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
+  pagination: PaginationWithTotal
 }).annotate({ identifier: "EventPage" })
 
 const list = HttpApiEndpoint.get("list", "/v1/events", {
@@ -76,6 +77,12 @@ const list = HttpApiEndpoint.get("list", "/v1/events", {
     type: Schema.optional(Schema.String).annotate({ description: `Pattern of types: ${pattern}` }),
     since: time("Events from this time on, milliseconds since the Unix epoch"),
     until: time("Events before this time, milliseconds since the Unix epoch"),
+    object: Schema.optional(
+      Schema.String.check(Schema.isPattern(objectExpression, { message: "Expected an id, a number or a sender" }))
+    ).annotate({
+      description: "Events about this email, endpoint, subscription, invoice, sender or number alone"
+    }),
+    include: includeTotal,
     limit: Schema.optional(integerParameter(1, maximumPageSize)),
     cursor: Schema.optional(Schema.String).annotate({ description: "`nextCursor` of the page before" })
   },
@@ -85,7 +92,7 @@ const list = HttpApiEndpoint.get("list", "/v1/events", {
   OpenApi.annotations({
     summary: "List events",
     description:
-      "Events of the last 30 days, newest first, each as it is delivered to webhook endpoints. Eventually consistent, normally under a second. A page with `type` may be shorter than its limit and still have more behind it: go by `hasMore`."
+      "Events of the last 30 days, newest first, each as it is delivered to webhook endpoints. Eventually consistent, normally under a second."
   })
 )
 

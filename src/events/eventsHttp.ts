@@ -163,6 +163,8 @@ export const layerEvents = HttpApiBuilder.group(
             pattern: pattern?.success,
             since: query.since,
             until: query.until,
+            object: query.object,
+            withTotal: query.include === "total",
             limit: query.limit ?? defaultCursorPageSize,
             cursor: query.cursor
           })

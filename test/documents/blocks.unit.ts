@@ -28,10 +28,7 @@ describe("the blocks of the documents", () => {
 
   it("are missed if no test has them", () => {
     const text = "# New\n\n```sh\nsluice-of-others --all\n```\n\n```sql\nselect 1\n```\n"
-    expect(orphans(blocksIn("docs/new.md", text))).toEqual([
-      "docs/new.md:3 sluice-of-others --all",
-      "docs/new.md:7 select 1"
-    ])
+    expect(orphans(blocksIn("new.md", text))).toEqual(["new.md:3 sluice-of-others --all", "new.md:7 select 1"])
   })
 
   it("are those that tests and reasons name, each one block", () => {

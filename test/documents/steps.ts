@@ -63,6 +63,7 @@ export const steps: ReadonlyArray<Step> = [
   page("telco", "/lookup/+1-212-556-0123"),
   page("telco", "$API/v1/telco/lookups"),
   page("events", `$API/v1/events?type=telco.*`, { prepare: "a look-up in the event log", varying: ["nextCursor"] }),
+  page("events", "?object=2125560123"),
   page("events", "$API/v1/events/types"),
 
   page("billing", "/v1/billing/subscription"),

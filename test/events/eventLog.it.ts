@@ -3,11 +3,17 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer, Result, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { eventId } from "../../src/engine/ids.ts"
-import { appendEvents, EventLog, type Followed, type LoggedEvent, maximumScanned } from "../../src/events/EventLog.ts"
+import { appendEvents, EventLog, type Followed, type LoggedEvent } from "../../src/events/EventLog.ts"
 import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
 import { type Event, encodeEvent, eventRetentionMillis, knownTypes, parsePattern } from "../../src/events/index.ts"
-import { addReachOfEvents, createEventTables } from "../../src/events/migrations.ts"
+import {
+  addObjectOfEvents,
+  addReachOfEvents,
+  createEventTables,
+  indexEventsForLists
+} from "../../src/events/migrations.ts"
 import { matches } from "../../src/events/patterns.ts"
+import { maximumTotal } from "../../src/http/listTotal.ts"
 import { makePageCursors, PageCursors } from "../../src/http/PageCursors.ts"
 import { DayPartitions, dayMillis } from "../../src/postgres/dayPartitions.ts"
 import * as Notifications from "../../src/postgres/Notifications.ts"
@@ -47,7 +53,9 @@ const services = Layer.mergeAll(EventLog.layer, DayPartitions.layer).pipe(
 
 layer(
   services.pipe(
-    Layer.provideMerge(Layer.effectDiscard(Effect.andThen(createEventTables, addReachOfEvents))),
+    Layer.provideMerge(
+      Layer.effectDiscard(Effect.all([createEventTables, addReachOfEvents, addObjectOfEvents, indexEventsForLists]))
+    ),
     Layer.provideMerge(freshDatabase({ maxConnections: 8 }))
   ),
   { excludeTestServices: true, timeout: patienceMillis }
@@ -148,31 +156,70 @@ layer(
     { arbitrary: { runs: 60 } }
   )
 
-  it.effect("a rare type in a busy organization is found by pages that look through a bounded part each", () =>
+  it.effect("[platform 3.4] a rare type, a rare mode or an object of a busy organization is on the first page", () =>
     Effect.gen(function* () {
       const log = yield* EventLog
       const now = yield* Clock.currentTimeMillis
       const org = organization()
-      const total = 2 * maximumScanned + 500
-      const rare = new Set([0, 1, maximumScanned + 100, total - maximumScanned, total - 1])
-      const events = Array.from({ length: total }, (_, index) =>
-        logged(org, now - total + index, rare.has(index) ? "invoice.paid" : "platform.test")
-      )
+      const total = 2 * maximumTotal + 500
+      const rare = new Set([0, 1, maximumTotal + 100, total - maximumTotal, total - 1])
+      const events = Array.from({ length: total }, (_, index) => {
+        const one = logged(org, now - total + index, rare.has(index) ? "invoice.paid" : "telco.lookup.completed")
+        if (!rare.has(index)) return one
+        const event = { ...one.event, livemode: false, data: { id: index < 2 ? "in_early" : "in_late" } }
+        return { ...one, event, body: encodeEvent(event) }
+      })
       for (let at = 0; at < total; at += 5_000) yield* append(events.slice(at, at + 5_000))
-      const pages: Array<ReadonlyArray<string>> = []
-      let cursor: string | undefined
-      do {
-        const page = yield* log.list({ ...live(org), pattern: patternOf("invoice.*"), limit: 2, cursor })
-        pages.push(page.data)
-        cursor = page.pagination.nextCursor
-        assert.strictEqual(page.pagination.hasMore, cursor !== undefined)
-      } while (cursor !== undefined)
       const wanted = events.filter(({ event }) => event.type === "invoice.paid").map(({ body }) => body)
-      assert.deepStrictEqual(pages.flat(), wanted.toReversed())
-      assert.isAtMost(pages.length, 5)
-      // Without a filter nothing is looked through in vain.
-      assert.strictEqual((yield* log.list({ ...live(org), limit: 100 })).data.length, 100)
+      const filters = [
+        { ...live(org), pattern: patternOf("invoice.*") },
+        { ...live(org), pattern: patternOf("invoice.paid") },
+        { organizationId: org, mode: "test" as const }
+      ]
+      for (const filter of filters) {
+        const first = yield* log.list({ ...filter, limit: 2, withTotal: true })
+        assert.deepStrictEqual(first.data, wanted.toReversed().slice(0, 2))
+        assert.deepStrictEqual(first.pagination.total, { count: 5, isExact: true })
+        const rest = yield* log.list({ ...filter, limit: 5, cursor: first.pagination.nextCursor })
+        assert.deepStrictEqual(rest, { data: wanted.toReversed().slice(2), pagination: { hasMore: false } })
+      }
+      const early = yield* log.list({ ...live(org), object: "in_early", limit: 5, withTotal: true })
+      assert.deepStrictEqual(early.data, wanted.slice(0, 2).toReversed())
+      assert.deepStrictEqual(early.pagination, { hasMore: false, total: { count: 2, isExact: true } })
+      const none = yield* log.list({ ...live(org), object: "in_early", pattern: patternOf("telco.*"), limit: 5 })
+      assert.deepStrictEqual(none.data, [])
+      const all = yield* log.list({ ...live(org), limit: 100, withTotal: true })
+      assert.strictEqual(all.data.length, 100)
+      assert.deepStrictEqual(all.pagination.total, { count: maximumTotal, isExact: false })
     })
+  )
+
+  it.effect(
+    "[platform 5.4] the object of an event is found by its owner alone, and a cursor is good for its filter",
+    () =>
+      Effect.gen(function* () {
+        const log = yield* EventLog
+        const now = yield* Clock.currentTimeMillis
+        const [one, other] = [organization(), organization()]
+        const about = (data: Event["data"], index: number) => {
+          const made = logged(one, now, "platform.webhook.failing", index)
+          const event = { ...made.event, data }
+          return { ...made, event, body: encodeEvent(event) }
+        }
+        const events = [
+          about({ messageId: "em_1", recipient: "bob@example.com" }, 1),
+          about({ endpoint_id: "em_1", url: "https://x.test" }, 2),
+          about({ messageId: "line\nbreak" }, 3)
+        ]
+        yield* append(events)
+        const found = yield* log.list({ ...live(one), object: "em_1", limit: 1 })
+        assert.deepStrictEqual(found.data, [events[1]!.body])
+        assert.deepStrictEqual((yield* log.list({ ...live(other), object: "em_1", limit: 1 })).data, [])
+        assert.deepStrictEqual((yield* log.list({ ...live(one), object: "bob@example.com", limit: 1 })).data, [])
+        const { nextCursor: cursor } = found.pagination
+        const error = yield* Effect.flip(log.list({ ...live(one), limit: 1, cursor }))
+        assert.strictEqual(error._tag, "InvalidCursor")
+      })
   )
 
   it.effect("refuses a cursor of another organization, a made-up one, and one whose place is no longer kept", () =>

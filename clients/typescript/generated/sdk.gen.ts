@@ -176,7 +176,7 @@ export const directoryStatsUnversioned = <ThrowOnError extends boolean = false>(
 /**
  * List events
  *
- * Events of the last 30 days, newest first, each as it is delivered to webhook endpoints. Eventually consistent, normally under a second. A page with `type` may be shorter than its limit and still have more behind it: go by `hasMore`.
+ * Events of the last 30 days, newest first, each as it is delivered to webhook endpoints. Eventually consistent, normally under a second.
  */
 export const eventsList = <ThrowOnError extends boolean = false>(options?: Options<EventsListData, ThrowOnError>) => (options?.client ?? client).get<EventsListResponses, EventsListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -548,7 +548,7 @@ export const emailsSend = <ThrowOnError extends boolean = false>(options: Option
 /**
  * List emails, newest first
  *
- * Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`. A page with `state` may be shorter than its limit, even empty, and still have more behind it: go by `has_more`.
+ * Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`.
  */
 export const emailsList = <ThrowOnError extends boolean = false>(options?: Options<EmailsListData, ThrowOnError>) => (options?.client ?? client).get<EmailsListResponses, EmailsListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

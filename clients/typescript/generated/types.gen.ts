@@ -969,7 +969,19 @@ export type EmailList = {
     pagination: {
         hasMore: boolean;
         nextCursor?: string | null;
+        total?: ListTotal | null;
     };
+};
+
+export type ListTotal = {
+    /**
+     * Items of the whole list, at most 10000
+     */
+    count: number;
+    /**
+     * False where there are more than `count`
+     */
+    isExact: boolean;
 };
 
 export type ListedEmail = {
@@ -2112,6 +2124,7 @@ export type EventPage = {
     pagination: {
         hasMore: boolean;
         nextCursor?: string | null;
+        total?: ListTotal | null;
     };
 };
 
@@ -3933,6 +3946,14 @@ export type EventsListData = {
          * Events before this time, milliseconds since the Unix epoch
          */
         until?: number;
+        /**
+         * Events about this email, endpoint, subscription, invoice, sender or number alone
+         */
+        object?: string;
+        /**
+         * `total` counts the whole list too, exactly up to 10,000
+         */
+        include?: 'total';
         limit?: number;
         /**
          * `nextCursor` of the page before
@@ -5652,6 +5673,22 @@ export type EmailsListData = {
          * Emails in this state only; all without it
          */
         state?: 'queued' | 'held' | 'scheduled' | 'suppressed' | 'canceled' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | 'complained';
+        /**
+         * Emails of senders of this domain only
+         */
+        domain?: string;
+        /**
+         * Emails accepted from this time on, milliseconds since the Unix epoch
+         */
+        since?: number;
+        /**
+         * Emails accepted before this time, milliseconds since the Unix epoch
+         */
+        until?: number;
+        /**
+         * `total` counts the whole list too, exactly up to 10,000
+         */
+        include?: 'total';
         after?: string;
         before?: string;
     };

@@ -4,13 +4,14 @@
  * Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Result } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
+import { countOf, type ListTotal, maximumTotal } from "../../http/listTotal.ts"
 import { type InvalidCursor, PageCursors, type Position, pageOf } from "../../http/PageCursors.ts"
 import { type EmailCommand, type EmailRejection, SendEmail } from "../account/actors/index.ts"
 import type { Message } from "../Message.ts"
-import { lastStates, type ShownState } from "../rules/emailStates.ts"
+import { lastStates, type ShownState, shownStates } from "../rules/emailStates.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
 import { keptContentMillis } from "./contents/limits.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
@@ -55,7 +56,7 @@ export interface EmailDetail extends EmailView {
 
 export interface EmailPage {
   readonly data: ReadonlyArray<EmailView>
-  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string; readonly total?: ListTotal }
 }
 
 /** The place of a page: behind a cursor or an email, or before one. */
@@ -66,13 +67,15 @@ export interface EmailPageOptions {
   readonly before?: string | undefined
   /** Emails in this state alone. */
   readonly state?: ShownState | undefined
+  /** Emails of senders of this domain alone, in lower case. */
+  readonly domain?: string | undefined
+  /** When they were accepted, in Unix milliseconds: inclusive. */
+  readonly since?: number | undefined
+  /** The same, exclusive. */
+  readonly until?: number | undefined
+  /** Whether to count the emails of the whole list. */
+  readonly withTotal?: boolean
 }
-
-/**
- * The number of emails that one page of a filtered list looks through, so that a rare state of a busy account cannot
- * keep the database busy.
- */
-export const maximumScannedEmails = 10_000
 
 type Unreadable = AskError | ContentsUnavailable | SqlError.SqlError
 
@@ -80,7 +83,7 @@ export class Emails extends Context.Service<
   Emails,
   {
     readonly get: (owner: EmailOwner, id: string) => Effect.Effect<EmailDetail, EmailNotFound | Unreadable>
-    /** Newest first. The newest may come a moment late. A page with a state looks through `maximumScannedEmails`. */
+    /** Newest first. The newest may come a moment late. A page is shorter than its limit only at the end. */
     readonly list: (
       owner: EmailOwner,
       options: EmailPageOptions
@@ -223,49 +226,89 @@ const placeOf = Effect.fnUntraced(function* (
   return { position, isBefore: after === undefined }
 })
 
+/** The list's name in its cursors, so that those of another owner, or of another filter, do not fit. */
+const listOf = ({ mode, organizationId }: EmailOwner, { domain, state }: EmailPageOptions): string =>
+  [
+    `emails of ${mode}/${organizationId}`,
+    ...(state === undefined ? [] : [`in ${state}`]),
+    ...(domain === undefined ? [] : [`of ${domain}`])
+  ].join("\n")
+
+const newestFirst = "order by accepted_at desc, id desc"
+const oldestFirst = "order by accepted_at, id"
+
+/**
+ * The rows of a list. A filter has an index in the order of the list: for a domain the states are branches of it, whose
+ * first emails are merged.
+ */
+const rowsOf = (
+  sql: SqlClient.SqlClient,
+  { domain, state }: EmailPageOptions,
+  conditions: ReadonlyArray<Statement.Fragment>,
+  isBefore: boolean,
+  limit: number
+) => {
+  const order = sql.literal(isBefore ? oldestFirst : newestFirst)
+  const table = sql(emailsTable)
+  if (domain === undefined) {
+    const wanted = state === undefined ? [] : [sql`state = ${state}`]
+    return sql<Row>`
+      select ${columnsOf(sql)} from ${table} where ${sql.and([...conditions, ...wanted])} ${order} limit ${limit}`
+  }
+  const branch = [...conditions, sql`domain = ${domain}`, sql`state = wanted.named`]
+  return sql<Row>`
+    select id, state, accepted_at as "acceptedAt", scheduled_at as "scheduledAt", pointer, history
+    from unnest(${state === undefined ? [...shownStates] : [state]}::text[]) wanted(named)
+    cross join lateral (
+      select * from ${table} where ${sql.and(branch)} ${order} limit ${limit}
+    ) found
+    ${order} limit ${limit}`
+}
+
+/** The rows that a total counts, in any order. */
+const countedOf = (
+  sql: SqlClient.SqlClient,
+  { domain, state }: EmailPageOptions,
+  conditions: ReadonlyArray<Statement.Fragment>
+) => {
+  const wanted = [
+    ...conditions,
+    ...(domain === undefined ? [] : [sql`domain = ${domain}`]),
+    ...(state === undefined ? [] : [sql`state = ${state}`])
+  ]
+  return sql`select 1 from ${sql(emailsTable)} where ${sql.and(wanted)} limit ${maximumTotal + 1}`
+}
+
 const makeList = (means: Means): Emails["Service"]["list"] =>
   Effect.fn("Emails.list")(function* (owner, options) {
     const { contents, cursors, sql } = means
-    const { mode, organizationId } = owner
-    const list = `emails of ${mode}/${organizationId}`
+    const { limit, since, until, withTotal = false } = options
+    const list = listOf(owner, options)
     const { isBefore, position } = yield* placeOf(means, list, owner, options)
-    const table = sql`from ${sql(emailsTable)} where ${ofOwner(sql, owner)}`
-    const place = position === undefined ? undefined : sql`(${position.atMillis}::int8, ${position.id}::text)`
-    const order = isBefore ? sql`order by accepted_at, id` : sql`order by accepted_at desc, id desc`
-    const conditions = [
-      ...(place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`])
+    const inTime = [
+      ofOwner(sql, owner),
+      ...(since === undefined ? [] : [sql`accepted_at >= ${since}`]),
+      ...(until === undefined ? [] : [sql`accepted_at < ${until}`])
     ]
-    const behind = () => (conditions.length === 0 ? sql`true` : sql.and(conditions))
-    type End = Pick<Row, "acceptedAt" | "id">
-    const [end] =
-      options.state === undefined
-        ? []
-        : yield* sql<End>`
-            select accepted_at as "acceptedAt", id ${table} and ${behind()} ${order}
-            limit 1 offset ${maximumScannedEmails - 1}`
-    if (end !== undefined) {
-      const last = sql`(${end.acceptedAt}::int8, ${end.id}::text)`
-      conditions.push(isBefore ? sql`(accepted_at, id) <= ${last}` : sql`(accepted_at, id) >= ${last}`)
-    }
-    if (options.state !== undefined) conditions.push(sql`state = ${options.state}`)
-    const rows = yield* sql<Row>`
-      select ${columnsOf(sql)} ${table} and ${behind()} ${order} limit ${options.limit + 1}`
-    const cursorOf = ({ acceptedAt, id }: End) => cursors.encode(list, { atMillis: acceptedAt, id })
-    const page = pageOf(rows, options.limit, cursorOf)
-    const { data } = page
-    const pagination =
-      page.pagination.hasMore || end === undefined ? page.pagination : { hasMore: true, nextCursor: cursorOf(end) }
+    const place = position === undefined ? undefined : sql`(${position.atMillis}::int8, ${position.id}::text)`
+    const behind =
+      place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`]
+    const rows = yield* rowsOf(sql, options, [...inTime, ...behind], isBefore, limit + 1)
+    const { data, pagination } = pageOf(rows, limit, ({ acceptedAt, id }) =>
+      cursors.encode(list, { atMillis: acceptedAt, id })
+    )
     const shown = isBefore ? data.toReversed() : data
     const now = yield* Clock.currentTimeMillis
-    const [messages, holds] = yield* Effect.all(
+    const [messages, holds, total] = yield* Effect.all(
       [
         contents.read(
-          organizationId,
+          owner.organizationId,
           shown.map(({ pointer }) => pointer)
         ),
-        holdsOf(means, owner, shown)
+        holdsOf(means, owner, shown),
+        withTotal ? countOf(sql, countedOf(sql, options, inTime)) : Effect.succeed({})
       ],
-      { concurrency: 2 }
+      { concurrency: 3 }
     )
     return {
       data: shown.map(({ history: lines, pointer: _, ...row }, index) => {
@@ -274,7 +317,7 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
         return { ...row, history, message, held: holds.get(row.id) ?? null }
       }),
       // A cursor leads towards older emails.
-      pagination: isBefore ? { hasMore: pagination.hasMore } : pagination
+      pagination: { ...(isBefore ? { hasMore: pagination.hasMore } : pagination), ...total }
     }
   })
 

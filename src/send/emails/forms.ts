@@ -3,6 +3,7 @@
  * of Resend's API, so that its clients work unchanged. Schemas only; `readMessage.ts` checks the rest.
  */
 import { Schema } from "effect"
+import { PaginationWithTotal } from "../../http/listTotal.ts"
 import { maximumEmails } from "../limits.ts"
 import { firstStates, lastEvents, shownStates } from "../rules/emailStates.ts"
 
@@ -127,7 +128,7 @@ export const EmailList = Schema.Struct({
   object: Schema.Literal("list"),
   has_more: Schema.Boolean,
   data: Schema.Array(ListedEmail),
-  pagination: Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
+  pagination: PaginationWithTotal
 }).annotate({ identifier: "EmailList" })
 
 /** The answer to a change of an email. */

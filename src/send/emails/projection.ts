@@ -41,6 +41,9 @@ const stateAfter = (before: string, fact: EmailFact): string => {
   return (weights[before] ?? 0) > (weights[state] ?? Number.POSITIVE_INFINITY) ? before : state
 }
 
+/** The domain of a sender, which is a domain or an address. */
+const domainOf = (sender: string): string => sender.slice(sender.lastIndexOf("@") + 1)
+
 /** The changes of one email in a batch. */
 interface Change {
   readonly organization_id: string
@@ -92,16 +95,17 @@ const insert = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
     // A log that was restored from an older copy than this database may bring a fact a second time.
     sql`
       insert into ${sql(emailsTable)}
-        (organization_id, id, state, scheduled_at, sequence, mode, accepted_at, pointer, history)
+        (organization_id, id, state, scheduled_at, sequence, mode, accepted_at, pointer, domain, history)
       select * from ${unnest(
         changes.map(({ accepted, lines, ...change }) => ({
           ...change,
           mode: accepted?.mode,
           accepted_at: accepted?.at,
           pointer: accepted?.pointer,
+          domain: accepted === undefined ? undefined : domainOf(accepted.sender),
           history: lines.join("\n")
         })),
-        { ...columns, mode: "text", accepted_at: "int8", pointer: "text", history: "text" }
+        { ...columns, mode: "text", accepted_at: "int8", pointer: "text", domain: "text", history: "text" }
       )}
       on conflict do nothing`
   )

@@ -6,6 +6,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
 import { IdempotencyKey } from "../../http/idempotency.ts"
+import { includeTotal } from "../../http/listTotal.ts"
 import {
   NestedConflict,
   NestedForbidden,
@@ -110,6 +111,8 @@ const batch = HttpApiEndpoint.post("batch", "/v1/send/emails/batch", {
     })
   )
 
+const time = (description: string) => Schema.optional(integerParameter(0)).annotate({ description })
+
 const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
   query: {
     limit: Schema.optional(integerParameter(1, maximumPageSize)),
@@ -120,6 +123,16 @@ const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
         description: "Emails in this state only; all without it"
       })
     ),
+    domain: Schema.optional(
+      Schema.String.check(
+        Schema.isPattern(/^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,15}$/, {
+          message: "Expected a domain such as example.com"
+        })
+      )
+    ).annotate({ description: "Emails of senders of this domain only" }),
+    since: time("Emails accepted from this time on, milliseconds since the Unix epoch"),
+    until: time("Emails accepted before this time, milliseconds since the Unix epoch"),
+    include: includeTotal,
     after: Schema.optional(emailId),
     before: Schema.optional(emailId)
   },
@@ -131,7 +144,7 @@ const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
     OpenApi.annotations({
       summary: "List emails, newest first",
       description:
-        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`. A page with `state` may be shorter than its limit, even empty, and still have more behind it: go by `has_more`."
+        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`."
     })
   )
 

@@ -137,10 +137,11 @@ export const layerEmails = HttpApiBuilder.group(
     return handlers.handleAll({
       ...sendHandlers(services),
       list: ({ query }) => {
-        const { after, before, cursor, limit = defaultCursorPageSize, state } = query
+        const { after, before, cursor, domain, include, limit = defaultCursorPageSize, since, state, until } = query
         if ([after, before, cursor].filter((one) => one !== undefined).length > 1)
           return Effect.fail(SendInvalidRequest.of("Expected one of 'cursor', 'after' and 'before' at most."))
-        return ofOwner((owner) => emails.list(owner, { limit, cursor, after, before, state })).pipe(
+        const filter = { state, domain: domain?.toLowerCase(), since, until, withTotal: include === "total" }
+        return ofOwner((owner) => emails.list(owner, { limit, cursor, after, before, ...filter })).pipe(
           Effect.map(({ data, pagination }) => ({
             object: "list" as const,
             has_more: pagination.hasMore,

@@ -6,7 +6,7 @@ import { ReactorTransaction } from "../../../src/engine/ports/Cursors.ts"
 import type { FactRecord } from "../../../src/engine/records.ts"
 import { type EmailFact, SendEmail } from "../../../src/send/account/actors/index.ts"
 import { emailsProjection } from "../../../src/send/emails/projection.ts"
-import { createEmailsTable } from "../../../src/send/emails/table.ts"
+import { addDomainOfEmails, createEmailsTable } from "../../../src/send/emails/table.ts"
 import { freshDatabase } from "../../support/database.ts"
 
 const accepted = (at: number): Extract<EmailFact, { readonly _tag: "Accepted" }> => ({
@@ -55,6 +55,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the 
   it.effect("follows its facts, in one batch or in several, and goes when it is forgotten", () =>
     Effect.gen(function* () {
       yield* createEmailsTable
+      yield* addDomainOfEmails
       yield* project(1, "a", accepted(10), { _tag: "Dispatched", at: 11 })
       expect(yield* rowOf("a")).toEqual({
         state: "sending",

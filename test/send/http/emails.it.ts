@@ -28,7 +28,11 @@ interface Page {
   readonly object: string
   readonly has_more: boolean
   readonly data: ReadonlyArray<{ readonly id: string; readonly subject: string }>
-  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+  readonly pagination: {
+    readonly hasMore: boolean
+    readonly nextCursor?: string
+    readonly total?: { readonly count: number; readonly isExact: boolean }
+  }
 }
 
 describe("an email", () => {
@@ -116,6 +120,37 @@ describe("the list of emails", () => {
     expect(subjects(await page(`after=${first.data[0]!.id}`))).toBe("4321")
     expect(subjects(await page(`before=${third.data[0]!.id}`))).toBe("5432")
     expect(await page(`limit=2&before=${third.data[0]!.id}`)).toMatchObject({ has_more: true })
+  })
+
+  it("[platform 9.11] shows those of a state, a domain and a time alone, with their number", async () => {
+    const account = await platform().account()
+    const { ask, sent } = account
+    const before = Date.now()
+    for (let number = 1; number <= 4; number++) await sent({ subject: `${number}` })
+    await sent({ subject: "5", scheduled_at: inAnHour() })
+    const page = async (parameters: string) => (await ask("GET", `${emails}?${parameters}`)).body as Page
+    await until(async () => (await page("")).data.length === 5)
+    const subjects = async (parameters: string) => (await page(parameters)).data.map(({ subject }) => subject).join("")
+    expect(await subjects("state=scheduled")).toBe("5")
+    expect(await subjects("state=queued&limit=3")).toBe("432")
+    expect(await subjects("domain=ONE.test")).toBe("54321")
+    expect(await subjects("domain=one.test&state=scheduled")).toBe("5")
+    expect(await subjects("domain=two.test")).toBe("")
+    expect(await subjects(`since=${before}&until=${Date.now() + 1}`)).toBe("54321")
+    expect(await subjects(`until=${before}`)).toBe("")
+    const first = await page("domain=one.test&limit=2&include=total")
+    expect(first.pagination).toMatchObject({ hasMore: true, total: { count: 5, isExact: true } })
+    const { nextCursor } = first.pagination
+    expect(await subjects(`domain=one.test&limit=4&cursor=${nextCursor}`)).toBe("321")
+    const last = first.data[1]!
+    expect(await subjects(`domain=one.test&before=${last.id}`)).toBe("5")
+    for (const parameters of [`state=queued&cursor=${nextCursor}`, "domain=a%20b", "include=all", "since=-1"])
+      expect([parameters, (await ask("GET", `${emails}?${parameters}`)).status]).toEqual([parameters, 400])
+    const other = await platform().account()
+    expect(((await other.ask("GET", `${emails}?domain=one.test&include=total`)).body as Page).pagination).toEqual({
+      hasMore: false,
+      total: { count: 0, isExact: true }
+    })
   })
 
   it("refuses what is no place in it", async () => {
