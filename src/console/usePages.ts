@@ -83,7 +83,12 @@ export const useRefresh = (
 
 export interface Page<Item> {
   readonly data: ReadonlyArray<Item>
-  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string | undefined }
+  readonly pagination: {
+    readonly hasMore: boolean
+    readonly nextCursor?: string | undefined
+    /** The number of items of the whole list, where it was asked for. */
+    readonly total?: { readonly count: number; readonly isExact: boolean } | undefined
+  }
 }
 
 export interface Paged<Item> extends Loaded<Page<Item>> {

@@ -1,6 +1,6 @@
 /** Renders lists as tables with pages. */
 import type { ComponentChildren } from "preact"
-import type { Paged } from "../usePages.ts"
+import type { Page, Paged } from "../usePages.ts"
 import { Fault, Loading } from "./basics.tsx"
 
 export interface Column<Item> {
@@ -56,6 +56,10 @@ export const Table = <Item,>({
   </div>
 )
 
+/** How many items a list has, in words. */
+const totalOf = ({ pagination: { total } }: Page<unknown>): string =>
+  total === undefined ? "" : `${total.isExact ? "" : "more than "}${total.count.toLocaleString()} in all`
+
 /** A list page by page, with what it says when it is empty. */
 export const PagedTable = <Item,>({
   paged,
@@ -74,6 +78,11 @@ export const PagedTable = <Item,>({
   return (
     <>
       {error !== undefined && <Fault error={error} retry={reload} />}
+      {!isEmpty && totalOf(data) !== "" && (
+        <p class="note" role="status">
+          {totalOf(data)}
+        </p>
+      )}
       {!isEmpty && <Table {...table} items={data.data} />}
       {isEmpty && older === undefined && number === 1 && empty}
       {isEmpty && (older !== undefined || number > 1) && (

@@ -1,9 +1,10 @@
 /** Lists emails with their states, and why and until when they are held. */
 import { type Answer, get } from "../api.ts"
-import { search, setSearch } from "../router.ts"
+import { setSearch } from "../router.ts"
 import { Chip, Command, Empty, Head, Link, Part, Select, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { usePages, useRefresh } from "../usePages.ts"
+import { Filters, given, since } from "./filters.tsx"
 
 type Listed = Answer<"GET", "/v1/send/emails">["data"][number]
 
@@ -50,13 +51,17 @@ export const Hold = ({ email }: { readonly email: Pick<Listed, "held" | "schedul
 }
 
 export const Emails = () => {
-  const state = states.find((one) => one === search.value.get("state"))
+  const state = states.find((one) => one === given("state"))
+  const domain = given("domain")
+  const range = given("hours")
+  const isFiltered = state !== undefined || domain !== "" || range !== ""
   const paged = usePages(
     async (cursor) => {
-      const { data, pagination } = await get("/v1/send/emails", { query: { cursor, state, limit: 25 } })
+      const query = { cursor, state, domain, since: since(), limit: 25, include: "total" } as const
+      const { data, pagination } = await get("/v1/send/emails", { query })
       return { data, pagination }
     },
-    [state ?? ""]
+    [state ?? "", domain, range]
   )
   useRefresh(["send.email"], paged.reload)
   return (
@@ -70,14 +75,15 @@ export const Emails = () => {
             options={[["", "All"], ...states.map((one) => [one, one] as const)]}
             onChange={(value) => setSearch({ state: value })}
           />
+          <Filters fields={[["domain", "Domain", "example.com"]]} />
         </div>
         <PagedTable
           paged={paged}
           caption="Emails"
           keyOf={({ id }) => id}
           empty={
-            <Empty title={state === undefined ? "No email yet" : `No email is ${state}`}>
-              {state === undefined && (
+            <Empty title={isFiltered ? `No such email${state === undefined ? "" : ` is ${state}`}` : "No email yet"}>
+              {!isFiltered && (
                 <>
                   <p class="note">Send one from a verified domain:</p>
                   <Command

@@ -19,11 +19,12 @@ const statuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as c
 const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
   const { data } = useLoad(
     async () =>
-      portal.value === null ? get("/v1/events", { query: { type: "platform.webhook.*", limit: 100 } }) : undefined,
+      portal.value === null
+        ? get("/v1/events", { query: { type: "platform.webhook.*", object: endpoint.id, limit: 6 } })
+        : undefined,
     [endpoint.id, endpoint.is_paused, endpoint.consecutive_failures]
   )
-  const own = (data?.data ?? []).filter((event) => (event.data as { endpoint_id?: string }).endpoint_id === endpoint.id)
-  const story = own.slice(0, 6).toReversed()
+  const story = (data?.data ?? []).toReversed()
   const state = stateOf(endpoint)
   return (
     <section class={`why ${state === "paused" ? "bad" : ""}`} aria-label="Why">

@@ -6,12 +6,13 @@ import { useSignal } from "@preact/signals"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { get } from "../api.ts"
 import { type LiveEvent, liveState, onEvent } from "../live.ts"
-import { href, search, setSearch } from "../router.ts"
+import { href } from "../router.ts"
 import { session } from "../session.ts"
-import { Chip, Command, Empty, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
+import { Chip, Command, Empty, Head, Link, Part, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { clockTime } from "../ui/time.ts"
 import { usePages } from "../usePages.ts"
+import { Filters, given, since } from "./filters.tsx"
 import { gistOf } from "./gist.ts"
 
 /** Most events that the page holds. */
@@ -75,7 +76,12 @@ const LiveList = ({ events }: { readonly events: ReadonlyArray<LiveEvent> }) => 
 )
 
 const History = ({ pattern }: { readonly pattern: string }) => {
-  const paged = usePages((cursor) => get("/v1/events", { query: { type: pattern, cursor, limit: 25 } }), [pattern])
+  const object = given("object")
+  const paged = usePages(
+    (cursor) =>
+      get("/v1/events", { query: { type: pattern, object, since: since(), cursor, limit: 25, include: "total" } }),
+    [pattern, object, given("hours")]
+  )
   return (
     <PagedTable
       paged={paged}
@@ -107,43 +113,17 @@ const History = ({ pattern }: { readonly pattern: string }) => {
 
 export const Events = () => {
   const isPaused = useSignal(false)
-  const pattern = search.value.get("type") ?? ""
-  const typed = useSignal(pattern)
+  const pattern = given("type")
   const { events, missed } = useLive(pattern, isPaused.value)
   return (
     <>
       <Head title="Events" note="What happened, as it happens, and for the last 30 days." />
-      <search>
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault()
-            setSearch({ type: typed.value.trim() })
-          }}
-        >
-          <Field
-            label="Type"
-            value={typed.value}
-            placeholder="send.* or telco.lookup.completed"
-            onInput={(event) => {
-              typed.value = event.currentTarget.value
-            }}
-          />
-          <button type="submit">Filter</button>
-          {pattern !== "" && (
-            <button
-              type="button"
-              class="plain"
-              onClick={() => {
-                typed.value = ""
-                setSearch({ type: "" })
-              }}
-            >
-              All types
-            </button>
-          )}
-        </form>
-      </search>
+      <Filters
+        fields={[
+          ["type", "Type", "send.* or telco.lookup.completed"],
+          ["object", "About", "em_…, we_… or a number"]
+        ]}
+      />
       <Part
         title="Live"
         actions={

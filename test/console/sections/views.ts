@@ -120,6 +120,26 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       expect(await accessibilityFaults(own)).toEqual([])
     })
 
+    it("[platform 12] filters events and emails by its address, and says how many there are", async () => {
+      const { filled, url } = platform()
+      const endpoint = filled.endpoints.paused
+      await page.goto(`${url}/console/events?object=${endpoint}&type=platform.webhook.*&hours=24`)
+      const events = page.getByRole("table", { name: "Events of the last 30 days" })
+      await events.getByRole("link", { name: "platform.webhook.paused" }).waitFor()
+      const rows = (await events.getByRole("row").count()) - 1
+      await page.getByText(`${rows} in all`, { exact: true }).waitFor()
+      expect(await page.getByLabel("When").inputValue()).toBe("24")
+      await page.goto(`${url}/console/emails?state=bounced&domain=northwind.example`)
+      const emails = page.getByRole("table", { name: "Emails" })
+      await emails.getByText("Your subscription was renewed").waitFor()
+      await page.getByText("1 in all", { exact: true }).waitFor()
+      await page.getByLabel("When").selectOption("1")
+      await page.waitForURL(/state=bounced&domain=northwind\.example&hours=1$/)
+      await typeInto(page, "Domain", "other.example")
+      await page.keyboard.press("Enter")
+      await page.getByText("No such email is bounced").waitFor()
+    })
+
     it("shows events as they come, and stops while it is paused", async () => {
       const { filled, url } = platform()
       await page.goto(`${url}/console/events`)
