@@ -58,9 +58,19 @@ const sluiceOf = (loaded: ReadonlyArray<Command.Command.Any>) =>
 export const wholeCommand = async () =>
   sluiceOf(await Promise.all(Object.values(commands).map((load): Promise<Command.Command.Any> => load())))
 
-/** `help` and `version` are words for flags. */
-const asFlags = ([first, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {
-  if (first === "help") return [...rest, "--help"]
+/** Whether words name a command; its arguments and flags end them. */
+const isNamed = (command: Command.Command.Any, [first, ...rest]: ReadonlyArray<string>): boolean => {
+  if (first === undefined || first.startsWith("-") || command.subcommands.length === 0) return true
+  const below = command.subcommands.flatMap(({ commands: some }) => some).find(({ name }) => name === first)
+  return below !== undefined && isNamed(below, rest)
+}
+
+/**
+ * Reads `help` and `version` as words for flags. Help on no command is left as it is: the words themselves then say what
+ * is unknown, and run nothing.
+ */
+const asFlags = (sluice: Command.Command.Any, [first, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (first === "help") return isNamed(sluice, rest) && !rest.includes("--help") ? [...rest, "--help"] : rest
   return first === "version" && rest.length === 0 ? ["--version"] : first === undefined ? [] : [first, ...rest]
 }
 
@@ -69,8 +79,10 @@ const asFlags = ([first, ...rest]: ReadonlyArray<string>): ReadonlyArray<string>
  * `exitCodeOf`.
  */
 export const commandLine = async (given: ReadonlyArray<string>): Promise<Effect.Effect<void, CliError.CliError>> => {
-  const args = asFlags(given)
-  const sluice = sluiceOf(await Promise.all(neededFor(args[0] ?? "").map((load) => load())))
+  const [first = "", second = ""] = given
+  const named = first === "help" ? second : first === "version" ? "--version" : first
+  const sluice = sluiceOf(await Promise.all(neededFor(named).map((load) => load())))
+  const args = asFlags(sluice, given)
   // Each command provides to itself what it needs, which the type of a list of different ones does not say.
   const run = Command.runWith(sluice, { version })(args) as Effect.Effect<void, CliError.CliError, Command.Environment>
   return run.pipe(Effect.tapCause(reportDefect), Effect.provide(Layer.merge(NodeServices.layer, layerTerminal)))

@@ -206,6 +206,15 @@ describe("the command line", () => {
     expect(await ok(["version"], {})).toBe(await ok(["--version"], {}))
     expect(await ok(["help"], {})).toBe(await ok(["--help"], {}))
     expect(await ok(["help", "orgs", "create"], {})).toBe(await ok(["orgs", "create", "--help"], {}))
+    expect(await ok(["help", "orgs", "create", "Acme"], {})).toBe(await ok(["orgs", "create", "--help"], {}))
+    for (const [words, unknown] of [
+      [["help", "nothing"], '"nothing" for "sluice"'],
+      [["help", "orgs", "nothing"], '"nothing" for "sluice orgs"']
+    ] as const) {
+      const { code, stderr, stdout } = await commandHere(words, {})
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" })
+      expect(stderr).toContain(`Unknown subcommand ${unknown}`)
+    }
     const secrets = await ok(["serve", "--help"], {})
     for (const name of ["DATABASE_URL", "SLUICE_SMTP_URL", "SLUICE_SECRETS_KEY"]) expect(secrets).toContain(name)
     const environment = {
