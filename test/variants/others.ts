@@ -1,4 +1,4 @@
-/** Variants of billing, usage, sites, talk and the console. */
+/** Variants of billing, usage, sites, talk, lists and the console. */
 import type { Variant } from "./runner/variant.ts"
 
 export const others: ReadonlyArray<Variant> = [
@@ -79,5 +79,33 @@ export const others: ReadonlyArray<Variant> = [
     replace: "",
     sentence: "calls that were made while the log was away are never counted",
     finders: ["counting.unit", "usage.it"]
+  },
+  {
+    name: "lists: a test key sees live events",
+    find: 'mode === "live" ? "(values (true), (false))" : "(values (false))"',
+    replace: 'mode === "live" ? "(values (true), (false))" : "(values (true), (false))"',
+    sentence: "a key of test mode lists what live keys have caused",
+    finders: ["eventLog.it"]
+  },
+  {
+    name: "lists: a cursor is good for another object",
+    find: "...(object === undefined ? [] : [`about ${object}`])",
+    replace: "",
+    sentence: "a page goes on in the middle of another list, without an error",
+    finders: ["eventLog.it"]
+  },
+  {
+    name: "lists: a total at its bound says that it is exact",
+    find: "row!.count <= maximumTotal",
+    replace: "row!.count <= maximumTotal + 1",
+    sentence: "a list of a million items is said to have ten thousand",
+    finders: ["eventLog.it"]
+  },
+  {
+    name: "lists: the domain of an address is the address",
+    find: 'sender.slice(sender.lastIndexOf("@") + 1)',
+    replace: "sender",
+    sentence: "emails of an address are not found by its domain",
+    finders: ["emails/projection.it"]
   }
 ]

@@ -56,6 +56,14 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the 
     Effect.gen(function* () {
       yield* createEmailsTable
       yield* addDomainOfEmails
+      // A sender is a domain or an address.
+      yield* project(1, "of-domain", accepted(10))
+      yield* project(1, "of-address", { ...accepted(10), sender: "ann@one.test" })
+      const sql = yield* SqlClient.SqlClient
+      expect(yield* sql`select id, domain from send_emails order by id`).toEqual([
+        { id: "of-address", domain: "one.test" },
+        { id: "of-domain", domain: "one.test" }
+      ])
       yield* project(1, "a", accepted(10), { _tag: "Dispatched", at: 11 })
       expect(yield* rowOf("a")).toEqual({
         state: "sending",
