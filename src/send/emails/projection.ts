@@ -8,6 +8,7 @@ import * as Reactor from "../../engine/Reactor.ts"
 import { deferred, deferredPlanned } from "../../postgres/deferredStatements.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { type EmailFact, SendEmail } from "../account/actors/index.ts"
+import { domainOf } from "../rules/domainKey.ts"
 import { emailsTable } from "./table.ts"
 
 /** A row's history stays below this, however many recipients are reported of. */
@@ -40,9 +41,6 @@ const stateAfter = (before: string, fact: EmailFact): string => {
   const state = stateOf(fact)
   return (weights[before] ?? 0) > (weights[state] ?? Number.POSITIVE_INFINITY) ? before : state
 }
-
-/** The domain of a sender, which is a domain or an address. */
-const domainOf = (sender: string): string => sender.slice(sender.lastIndexOf("@") + 1)
 
 /** The changes of one email in a batch. */
 interface Change {
