@@ -12,7 +12,7 @@ interface Sample {
   readonly file: string
   /** The first line of the block. */
   readonly begins: string
-  /** What is copied, below `clients`, and its place beside the program. */
+  /** A folder below `clients`, and its place beside the program. */
   readonly copied: readonly [from: string, to: string]
   readonly program: string
   readonly args: ReadonlyArray<string>
