@@ -64,6 +64,8 @@ export interface StreamConfig {
   readonly max_consumers: number
   readonly num_replicas: number
   readonly duplicate_window: number
+  /** The sequence of the first message of a new stream; 1 when left out. */
+  readonly first_seq?: number
   readonly deny_delete: boolean
   readonly deny_purge: boolean
   readonly allow_direct: boolean
@@ -118,6 +120,7 @@ export interface JetStreamApi {
   readonly streamInfo: (stream: string) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
   readonly createStream: (config: StreamConfig) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
   readonly updateStream: (config: StreamConfig) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
+  readonly deleteStream: (stream: string) => Effect.Effect<void, RequestFailed | ApiRefused>
   /** Reads one message from the stream's leader; undefined when it has none there. */
   readonly message: (
     stream: string,
@@ -125,7 +128,7 @@ export interface JetStreamApi {
   ) => Effect.Effect<StoredMessage | undefined, RequestFailed | ApiRefused>
   readonly purge: (
     stream: string,
-    request: { readonly seq: number; readonly filter?: string }
+    request: { readonly seq?: number; readonly filter?: string }
   ) => Effect.Effect<void, RequestFailed | ApiRefused>
   readonly createConsumer: (
     stream: string,
@@ -158,6 +161,7 @@ export const make = (requests: Requests): JetStreamApi => {
     streamInfo: (stream) => call<StreamInfo>(`STREAM.INFO.${stream}`, undefined),
     createStream: (config) => call<StreamInfo>(`STREAM.CREATE.${config.name}`, config, createTimeoutMillis),
     updateStream: (config) => call<StreamInfo>(`STREAM.UPDATE.${config.name}`, config, createTimeoutMillis),
+    deleteStream: (stream) => Effect.asVoid(call(`STREAM.DELETE.${stream}`, undefined, createTimeoutMillis)),
     message: (stream, sequence) =>
       call<{ readonly message: StoredMessage }>(`STREAM.MSG.GET.${stream}`, { seq: sequence }).pipe(
         Effect.map((answer): StoredMessage | undefined => answer.message),

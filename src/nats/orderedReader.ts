@@ -42,6 +42,8 @@ export interface Delivered {
   readonly sequence: number
   /** How many messages the consumer had behind this one. */
   readonly behind: number
+  /** When it was stored, in nanoseconds since the Unix epoch, decimal. */
+  readonly time: string
   readonly message: Msg
 }
 
@@ -223,7 +225,7 @@ class Reader implements OrderedReader {
       return
     }
     this.delivered = place.delivered
-    this.buffer.push({ sequence: place.sequence, behind: place.behind, message })
+    this.buffer.push({ sequence: place.sequence, behind: place.behind, time: place.time, message })
     pull.remaining--
     if (pull.remaining === 0) this.end(pull)
     this.wakeSoon()
@@ -246,12 +248,16 @@ class Reader implements OrderedReader {
  */
 export const placeOf = (
   reply: string
-): { readonly sequence: number; readonly delivered: number; readonly behind: number } | undefined => {
+):
+  | { readonly sequence: number; readonly delivered: number; readonly behind: number; readonly time: string }
+  | undefined => {
   if (!reply.startsWith("$JS.ACK.")) return undefined
   const tokens = reply.split(".")
   const at = tokens.length === 9 ? 5 : 7
   const sequence = Number(tokens[at])
   const delivered = Number(tokens[at + 1])
   const behind = Number(tokens[at + 3])
-  return [sequence, delivered, behind].every(Number.isSafeInteger) ? { sequence, delivered, behind } : undefined
+  return [sequence, delivered, behind].every(Number.isSafeInteger)
+    ? { sequence, delivered, behind, time: tokens[at + 2]! }
+    : undefined
 }

@@ -35,8 +35,8 @@ const maximumLooks = 3_600
 const isComplete = ({ cluster }: Api.StreamInfo, replicas: number): boolean =>
   (cluster?.replicas ?? []).filter(({ current, offline }) => current && offline !== true).length >= replicas - 1
 
-/** The streams of a deployment: its logs, external signals and contents of emails. */
-const streamsOf = (partitions: number, namespace: string | undefined): ReadonlyArray<string> => [
+/** All streams of a deployment: its logs, external signals and contents of emails, in this order. */
+export const streamsOf = (partitions: number, namespace: string | undefined): ReadonlyArray<string> => [
   ...Array.from({ length: partitions }, (_, partition) => streamNameOf(partition, namespace)),
   ...["signals", "contents"].map((name) => (namespace === undefined ? name : `${namespace}-${name}`))
 ]
