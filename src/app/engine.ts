@@ -54,6 +54,7 @@ import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpoint/rules.ts
 import { replayProjection } from "../webhooks/replay/projection.ts"
 import { ReplaySignal } from "../webhooks/replay/ReplaySignal.ts"
 import { layerMatching } from "./dispatch.ts"
+import { projectionsName } from "./projectionsName.ts"
 
 /** The needs of the parts of the SQL reactor. */
 type ProjectionServices =
@@ -72,7 +73,7 @@ type ProjectionServices =
  * waits for it.
  */
 export const projections: Reactor.Reactor<ProjectionServices> = {
-  ...Reactor.combine<ProjectionServices>("projections", [
+  ...Reactor.combine<ProjectionServices>(projectionsName, [
     organizationProjection,
     accountFactsProjection,
     handoffProjection,

@@ -31,6 +31,8 @@ const commands = {
   cluster: async () => (await import("./cluster.ts")).cluster,
   parked: async () => (await import("./parkedRecords.ts")).parked,
   recover: async () => (await import("./recover.ts")).recover,
+  backup: async () => (await import("./backup.ts")).backup,
+  restore: async () => (await import("./restore.ts")).restore,
   simulate: async () => (await import("./simulate.ts")).simulate
 }
 

@@ -86,5 +86,18 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice parked retry": [["sluice parked retry org_1a2b", "in order, until one fails"]],
   "sluice parked dismiss": [["sluice parked dismiss --help", "the meaning of giving a record up"]],
   "sluice recover": [["sluice recover --partition 0", "why it refuses to start"]],
+  "sluice backup": [
+    ["sluice backup /mnt/backups", "both stores, while the platform runs; the next one copies only what is new"],
+    ["sluice backup /mnt/backups --keep 48 --rate 16", "two days of one an hour, read at 16 MiB/s"]
+  ],
+  "sluice backup verify": [
+    ["sluice backup verify /mnt/backups", "the newest one"],
+    ["sluice backup verify /mnt/backups --at 20260131T090500123Z", "an earlier one"]
+  ],
+  "sluice restore": [
+    ["SLUICE_DATA_DIR=./restored sluice restore /mnt/backups", "into embedded servers of a new data folder"],
+    ["DATABASE_URL=… NATS_URL=… SLUICE_SECRETS_KEY=… sluice restore /mnt/backups", "into empty servers of your own"],
+    ["sluice restore /mnt/backups --only postgres", "beside a log that was not lost"]
+  ],
   "sluice simulate": [["sluice simulate --file rules.ts", "rules of your own, under faults"]]
 }

@@ -9,7 +9,7 @@ import type { DataFolder } from "../embedded/dataFolder.ts"
 import type { DataFolderUnusable } from "../embedded/errors.ts"
 
 /** Its name among the data folder's secrets. */
-const secretsKeyFile = "secrets.key"
+export const secretsKeyFile = "secrets.key"
 
 /**
  * No key is configured for an external database: its secrets would be encrypted under a key that only this folder has.

@@ -1,5 +1,6 @@
 /** All broken variants, by area. */
 import { access } from "./access.ts"
+import { backups } from "./backups.ts"
 import { directory } from "./directory.ts"
 import { engine } from "./engine.ts"
 import { engineCore } from "./engineCore.ts"
@@ -28,6 +29,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...handoff,
   ...mailTasks,
   ...access,
+  ...backups,
   ...directory,
   ...others
 ]
