@@ -187,6 +187,8 @@ layer(servers, { excludeTestServices: true, timeout: patienceMillis })("a stream
         return { ...rest, headers: kept }
       }
       assert.deepStrictEqual(after.messages.map(plain), before.messages.map(plain))
+      assert.strictEqual(before.messages.at(-1)?.headers?.["Nats-Expected-Stream"]?.[0], "signals")
+      assert.strictEqual(after.messages.at(-1)?.headers?.["Nats-Expected-Stream"], undefined)
       // A publisher that repeats itself is recognized, and the engine's partitions find theirs.
       const again = yield* signalsOn(to)
       yield* again.publish({ organization: "org_30", kind: "bounce", data: Buffer.from("signal 30"), id: "id 30" })

@@ -83,7 +83,7 @@ export const backups: ReadonlyArray<Variant> = [
     name: "backups: headers that direct the server are obeyed again",
     find: ': !lower.startsWith("nats-")',
     replace: ": true",
-    sentence: "a stream with a signal that named its expected stream cannot be restored",
+    sentence: "a restored message tells the server again what it told it once, such as the id of the message before it",
     finders: ["streamRestore.it"]
   },
   {
