@@ -5,8 +5,15 @@
  * they stay empty. The server gives the messages new times. Needs `Requests` and `JetStreamApi`.
  */
 import { type Msg, type MsgHdrs, headers as newHeaders } from "@nats-io/transport-node"
-import { Data, Duration, Effect, Stream } from "effect"
-import type { ApiRefused, JetStreamApi, StreamConfig } from "./jetStreamApi.ts"
+import { Data, Duration, Effect, Schedule, Stream } from "effect"
+import {
+  type ApiRefused,
+  apiTimeoutMillis,
+  errorCodes,
+  isTerminal,
+  type JetStreamApi,
+  type StreamConfig
+} from "./jetStreamApi.ts"
 import { publishAnswerOf } from "./publishAnswer.ts"
 import type { RequestFailed, Requests } from "./requests.ts"
 import type { StoredMessage } from "./streamCopy.ts"
@@ -175,8 +182,45 @@ export interface RestoreOptions {
   readonly newestTime: string | undefined
 }
 
-const failed = (stream: string) => (cause: RequestFailed | ApiRefused) =>
-  new StreamNotRestored({ message: `the stream ${stream} could not be restored: ${cause.message}` })
+/** Why a stream cannot be restored, with advice where an operator can change it. */
+const failed = (stream: string) => (cause: RequestFailed | ApiRefused) => {
+  const code = cause._tag === "ApiRefused" ? cause.errorCode : 0
+  const advice =
+    code === errorCodes.storageExceeded || code === errorCodes.insufficientResources
+      ? ". Each stream sets its bound aside: allow the server as much as the old one had (max_file_store in nats.conf)"
+      : code === errorCodes.replicasWithoutCluster || code === errorCodes.noSuitablePeers
+        ? ". It had more copies than this NATS can keep: set SLUICE_LOG_REPLICAS, for example to 1"
+        : ""
+  return new StreamNotRestored({ message: `the stream ${stream} could not be restored: ${cause.message}${advice}` })
+}
+
+/** How often a call that got no answer is made again, and the pause between. All of them may be made twice. */
+const attempts = 30
+const pauseMillis = 500
+
+const patiently = <A>(stream: string, call: Effect.Effect<A, RequestFailed | ApiRefused>) =>
+  Effect.retry(call, {
+    while: (error) => error._tag === "RequestFailed" || !isTerminal(error),
+    schedule: Schedule.spaced(Duration.millis(pauseMillis)),
+    times: attempts
+  }).pipe(Effect.mapError(failed(stream)))
+
+/** No stream gets that far, so a message that expects it is refused: by whom it is, takes messages. */
+const neverLast = String(Number.MAX_SAFE_INTEGER)
+
+/** Waits until a stream that was just created has a leader, which a cluster elects after its answer. Stores nothing. */
+const awaitLeader = (requests: Requests, stream: string) => {
+  const headers = newHeaders()
+  headers.set("Nats-Expected-Last-Sequence", neverLast)
+  return patiently(
+    stream,
+    requests.request(`${prefixOf(stream)}${fillerSubject}`, "", {
+      headers,
+      timeoutMillis: apiTimeoutMillis,
+      whenDisconnected: "wait"
+    })
+  )
+}
 
 /** Creates and fills a stream. It stays marked, and listens to nobody, until `finishStream`. */
 export const fillStream = Effect.fnUntraced(function* <E>(
@@ -186,7 +230,9 @@ export const fillStream = Effect.fnUntraced(function* <E>(
   messages: Stream.Stream<ReadonlyArray<StoredMessage>, E>
 ): Effect.fn.Return<void, StreamNotRestored | E> {
   const { name } = config
-  yield* Effect.mapError(api.createStream(filling(config, first)), failed(name))
+  // The same settings again change nothing, where the answer was lost.
+  yield* patiently(name, api.createStream(filling(config, first)))
+  yield* awaitLeader(requests, name)
   const window = BigInt(config.duplicate_window)
   const keepsId = (time: string) => newestTime !== undefined && BigInt(time) > BigInt(newestTime) - window
   let next = first
@@ -208,9 +254,9 @@ export const fillStream = Effect.fnUntraced(function* <E>(
     )
   )
   yield* send(emptySlots(next, last))
-  if (hasFillers) yield* Effect.mapError(api.purge(name, { filter: fillerSubject }), failed(name))
+  if (hasFillers) yield* patiently(name, api.purge(name, { filter: fillerSubject }))
 })
 
 /** Gives a filled stream the settings that it had, and takes the mark off. */
 export const finishStream = (api: JetStreamApi, { config, first }: RestoreOptions) =>
-  Effect.mapError(api.updateStream(plain(config, first)), failed(config.name))
+  patiently(config.name, api.updateStream(plain(config, first)))

@@ -4,10 +4,13 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { NatsConnection as Client } from "@nats-io/transport-node"
-import { Effect, Fiber } from "effect"
-import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
+import { Effect, Fiber, Stream } from "effect"
+import * as Api from "../../src/nats/jetStreamApi.ts"
 import { raiseReplicas } from "../../src/nats/replicas.ts"
-import { fill, text } from "../engine/contracts/journalHarness.ts"
+import * as Requests from "../../src/nats/requests.ts"
+import { copyMessages } from "../../src/nats/streamCopy.ts"
+import { fillStream, finishStream } from "../../src/nats/streamRestore.ts"
+import { fill, numbered, text } from "../engine/contracts/journalHarness.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { appendText, connectTo, contents, eventually, observed, openOn, waitUntil } from "./jetStreamSupport.ts"
 import { type NatsServer, threeServers } from "./natsServers.ts"
@@ -20,7 +23,7 @@ const leaderOf = (client: Client, servers: ReadonlyArray<NatsServer>) =>
   eventually(
     Effect.tryPromise(async () => {
       const answer = await client.request("$JS.API.STREAM.INFO.log-0", "", { timeout: patienceMillis })
-      const leader = answer.json<StreamInfo & { readonly cluster: { readonly leader?: string } }>().cluster.leader
+      const leader = answer.json<Api.StreamInfo & { readonly cluster: { readonly leader?: string } }>().cluster.leader
       const index = ["n1", "n2", "n3"].indexOf(leader ?? "")
       if (index === -1) throw new Error("no leader")
       return { leader: servers[index]!, others: servers.filter((_, other) => other !== index) }
@@ -73,6 +76,30 @@ describe("streams that were made with one copy", { timeout: patienceMillis }, ()
       let outcome = yield* appendText(elsewhere, "after it", written.length)
       while (outcome._tag === "Unknown") outcome = yield* appendText(elsewhere, "after it", written.length)
       assert.strictEqual(outcome._tag, "Stored")
+    })
+  )
+})
+
+describe("a log of three copies", { timeout: patienceMillis }, () => {
+  it.live("is created again from its messages, by a leader that has yet to be elected", () =>
+    Effect.gen(function* () {
+      const { client, log, servers } = yield* start
+      yield* fill(log, 1, numbered(300))
+      const before = yield* contents(log)
+      const requests = yield* Requests.make(client)
+      const api = Api.make(requests)
+      const { config, state } = yield* api.streamInfo("log-0")
+      const messages = (yield* Stream.runCollect(
+        copyMessages(requests, api, { stream: "log-0", from: 1, through: state.last_seq })
+      )).flat()
+      yield* api.deleteStream("log-0")
+      const options = { config, first: 1, last: state.last_seq, newestTime: messages.at(-1)?.time }
+      yield* fillStream(requests, api, options, Stream.succeed(messages))
+      yield* finishStream(api, options)
+      assert.strictEqual((yield* api.streamInfo("log-0")).config.num_replicas, 3)
+      const again = yield* openOn(urlsOf(servers), replicas)
+      assert.deepStrictEqual(yield* contents(again), before)
+      assert.strictEqual((yield* appendText(again, "next", 301))._tag, "Stored")
     })
   )
 })
