@@ -171,6 +171,9 @@ describe("backups of a running platform", () => {
       /encrypted under the secrets key \w{8}.*SLUICE_SECRETS_KEY/
     )
     expect(await refusalOf(["backup", "verify", backups], other)).toContain("set SLUICE_SECRETS_KEY")
+    expect(await refusalOf(["backup", backups], other)).toMatch(
+      /secrets are encrypted under the key \w{8}, and the one given here is \w{8}/
+    )
   })
 })
 

@@ -1,6 +1,6 @@
 /** Copies the tables of the platform out of one snapshot of PostgreSQL, with the facts that the backup rests on. */
 import { Effect, type Redacted, Stream } from "effect"
-import type { SecretsKey } from "../../common/secretsKeys.ts"
+import type { SecretsKey, SecretsKeys } from "../../common/secretsKeys.ts"
 import { openSnapshot, type Snapshot, type TableShape } from "../../postgres/tableCopy.ts"
 import type { PartialBackup } from "./backupFolder.ts"
 import type { BackupTable } from "./backupManifest.ts"
@@ -61,6 +61,31 @@ const witnessesIn = Effect.fnUntraced(function* ({ rows }: Snapshot, partitions:
   return seenBy(partitions, yield* rows<SeenCheckpoint>(checkpointsQuery), yield* rows<SeenCursor>(cursorsQuery))
 })
 
+/** Tables with sealed texts, each beside the id of its key. */
+const sealedTablesQuery = `
+  select quote_ident(c.relname) as name from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
+  join pg_attribute a on a.attrelid = c.oid and a.attname = 'key_id' and not a.attisdropped
+  where c.relkind in ('r', 'p') and not c.relispartition order by 1`
+
+/**
+ * Refuses keys that are not those of the platform: a backup under another key would be read by nobody who keeps the
+ * platform's.
+ */
+const requireOwnKeys = Effect.fnUntraced(function* ({ rows }: Snapshot, keys: SecretsKeys) {
+  const given = keys.map(({ id }) => id)
+  for (const { name } of yield* rows<{ readonly name: string }>(sealedTablesQuery)) {
+    const used = yield* rows<{ readonly id: string }>(
+      `select distinct key_id as id from ${name} where key_id is not null`
+    )
+    const unknown = used.find(({ id }) => !given.includes(id))
+    if (unknown !== undefined)
+      return yield* new BackupRefused({
+        message: `The platform's secrets are encrypted under the key ${unknown.id}, and the one given here is ${given.join(", ")}: set SLUICE_SECRETS_KEY to the platform's`
+      })
+  }
+})
+
 const readFacts = Effect.fnUntraced(function* (snapshot: Snapshot) {
   const { rows } = snapshot
   const [there] = yield* rows<{ readonly isThere: boolean }>(
@@ -85,9 +110,14 @@ const readFacts = Effect.fnUntraced(function* (snapshot: Snapshot) {
 })
 
 /** Copies every table. The snapshot ends with the copy. */
-export const copyTables = Effect.fnUntraced(function* (target: CopyTarget, databaseUrl: Redacted.Redacted<string>) {
+export const copyTables = Effect.fnUntraced(function* (
+  target: CopyTarget,
+  databaseUrl: Redacted.Redacted<string>,
+  keys: SecretsKeys
+) {
   const snapshot = yield* openSnapshot({ url: databaseUrl })
   const facts = yield* readFacts(snapshot)
+  yield* requireOwnKeys(snapshot, keys)
   const tables: Array<BackupTable> = []
   for (const shape of yield* snapshot.tables)
     if (!passing.test(shape.name)) tables.push(yield* copyTable(target, snapshot, shape))

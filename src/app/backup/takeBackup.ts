@@ -74,7 +74,7 @@ const takeIn = Effect.fnUntraced(function* (options: BackupOptions) {
   const partial = yield* beginBackup(folder)
   const target = { partial, key: keys[0], pace: makePace(options.bytesPerSecond) }
   const createdAt = new Date(yield* Clock.currentTimeMillis).toISOString()
-  const { deployment, ...database } = yield* copyTables(target, options.databaseUrl)
+  const { deployment, ...database } = yield* copyTables(target, options.databaseUrl, keys)
   const positionsAt = new Date(yield* Clock.currentTimeMillis).toISOString()
   const copies = yield* copyStreams(target, {
     deployment: deployment.id,
