@@ -20,7 +20,7 @@ const mebibyte = 1024 * 1024
 /** The folder and the backup in it, which a restore names too. */
 export const backupPlace = {
   folder: Argument.String("folder").pipe(
-    Argument.withDescription("The folder of backups, which is made readable by its owner only")
+    Argument.withDescription("The folder of backups; a new one is readable by its owner only")
   ),
   at: Flag.String("at").pipe(
     Flag.withDescription("The backup, by the name of its folder; default: the newest"),

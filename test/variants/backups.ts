@@ -32,9 +32,16 @@ export const backups: ReadonlyArray<Variant> = [
   },
   {
     name: "backups: files of kept backups go with removed ones",
-    find: ".filter((file) => !needed.has(file))",
-    replace: ".filter((file) => !needed.has(file) || !file.startsWith(newestFirst[0]!.id))",
+    find: "newestFirst.slice(0, count).flatMap(({ files }) => files)",
+    replace: "newestFirst.slice(0, count).flatMap(({ files, id }) => files.filter((file) => file.startsWith(id)))",
     sentence: "an incremental backup loses the segments of the one that it continues",
+    finders: ["backupRules.unit"]
+  },
+  {
+    name: "backups: frames that are purged while they are read leave a hole",
+    find: "let expected = kept.length > 0 ? from : undefined",
+    replace: "let expected = undefined as number | undefined; void kept; void from",
+    sentence: "an incremental backup of a log that was purged meanwhile cannot be restored",
     finders: ["backupRules.unit"]
   },
   {

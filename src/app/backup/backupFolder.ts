@@ -6,7 +6,7 @@
  *     20260131T090500123Z/          a backup: manifest.json, tables/, streams/
  *     20260131T100500456Z.partial/  one that is being written, or was cut short
  */
-import { constants } from "node:fs"
+import { constants, existsSync } from "node:fs"
 import { access, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { Clock, Effect, Result, type Scope } from "effect"
@@ -142,10 +142,22 @@ export const beginBackup = Effect.fnUntraced(function* (
   }
 })
 
+/** Removes the files of a retired backup that no other one needs, and its folder with the last of them. */
+const sweep = async (folder: string, id: string, needed: ReadonlySet<string>): Promise<void> => {
+  for (const inside of ["tables", "streams"]) {
+    const names = await readdir(join(folder, id, inside)).catch(() => [])
+    for (const name of names)
+      if (!needed.has(`${id}/${inside}/${name}`)) await rm(join(folder, id, inside, name), { force: true })
+    await rmdir(join(folder, id, inside)).catch(() => {})
+  }
+  const left = await readdir(join(folder, id))
+  if (left.every((name) => name === retiredFile)) await rm(join(folder, id), { recursive: true })
+}
+
 /**
- * Removes all but the newest backups. A file goes when no kept backup needs it; manifests go first, so that a backup
- * whose files go is none any more. Answers the ids that went; undefined where a manifest cannot be read, since nobody
- * knows then which files it needs.
+ * Removes all but the newest backups. Manifests go first, so that a backup whose files go is none any more; files go
+ * when no kept backup needs them, also those that an interrupted removal has left. Answers the ids that went; undefined
+ * where a manifest cannot be read, since nobody knows then which files it needs.
  */
 export const retireBackups = Effect.fnUntraced(function* (
   folder: string,
@@ -155,7 +167,7 @@ export const retireBackups = Effect.fnUntraced(function* (
   const all = yield* listBackups(folder, keys)
   const manifests = all.flatMap(({ manifest }) => (Result.isSuccess(manifest) ? [manifest.success] : []))
   if (manifests.length < all.length) return undefined
-  const { files, ids } = retired(
+  const { ids, needed } = retired(
     manifests.map((manifest) => ({ id: manifest.id, files: filesOf(manifest) })),
     keep
   )
@@ -164,12 +176,8 @@ export const retireBackups = Effect.fnUntraced(function* (
       await writeFile(join(folder, id, retiredFile), "", { mode: 0o600 })
       await rm(join(folder, id, manifestFile), { force: true })
     }
-    for (const file of files) await rm(join(folder, file), { force: true })
-    for (const id of new Set([...ids, ...files.map((file) => file.split("/")[0]!)])) {
-      for (const inside of ["tables", "streams"]) await rmdir(join(folder, id, inside)).catch(() => {})
-      const left = await readdir(join(folder, id))
-      if (left.every((name) => name === retiredFile)) await rm(join(folder, id), { recursive: true })
-    }
+    for (const id of await readdir(folder))
+      if (idPattern.test(id) && existsSync(join(folder, id, retiredFile))) await sweep(folder, id, needed)
   })
   return ids
 })

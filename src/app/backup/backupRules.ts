@@ -46,6 +46,20 @@ export const planCopy = (
   return { kept: earlier.segments.filter((segment) => segment.last >= oldest), from: earlier.last + 1, isWhole }
 }
 
+/**
+ * Follows the sequences of a copy, and answers the first one that is missing. The server passes over messages that are
+ * removed while it is read. At the beginning that is no harm, unless segments from before are kept; later it would be a
+ * hole. A stream that had holes before may have more.
+ */
+export const followCopy = ({ from, isWhole, kept }: CopyPlan): ((sequence: number) => number | undefined) => {
+  let expected = kept.length > 0 ? from : undefined
+  return (sequence) => {
+    const missing = isWhole && expected !== undefined && sequence !== expected ? expected : undefined
+    expected = sequence + 1
+    return missing
+  }
+}
+
 /** The first sequence of a partition's log that the database beside it still needs; undefined if it needs none. */
 export const neededFrom = (witnesses: ReadonlyArray<BackupWitness>): number | undefined => {
   const needed = witnesses.filter(({ needsTail }) => needsTail).map(({ sequence }) => sequence + 1)
@@ -119,16 +133,17 @@ export interface KeptBackup {
   readonly files: ReadonlyArray<string>
 }
 
-/** The backups that go when so many are kept, and the files that no kept one needs. */
+/** The backups that go when so many are kept, and the files that those that stay need. */
 export const retired = (
   backups: ReadonlyArray<KeptBackup>,
   keep: number
-): { readonly ids: ReadonlyArray<string>; readonly files: ReadonlyArray<string> } => {
+): { readonly ids: ReadonlyArray<string>; readonly needed: ReadonlySet<string> } => {
   const newestFirst = backups.toSorted((left, right) => (left.id < right.id ? 1 : -1))
-  const gone = newestFirst.slice(Math.max(1, keep))
-  const needed = new Set(newestFirst.slice(0, Math.max(1, keep)).flatMap(({ files }) => files))
-  const files = [...new Set(gone.flatMap((backup) => backup.files))].filter((file) => !needed.has(file))
-  return { ids: gone.map(({ id }) => id), files: files.toSorted() }
+  const count = Math.max(1, keep)
+  return {
+    ids: newestFirst.slice(count).map(({ id }) => id),
+    needed: new Set(newestFirst.slice(0, count).flatMap(({ files }) => files))
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { streamsOf } from "../../nats/replicas.ts"
 import * as Requests from "../../nats/requests.ts"
 import { copyMessages, type StoredMessage } from "../../nats/streamCopy.ts"
 import type { BackupSegment, BackupStream, BackupWitness } from "./backupManifest.ts"
-import { neededFrom, planCopy } from "./backupRules.ts"
+import { followCopy, neededFrom, planCopy } from "./backupRules.ts"
 import { fileFailure, unlessStalled } from "./copyPace.ts"
 import type { CopyTarget } from "./copyTables.ts"
 import { BackupRefused } from "./errors.ts"
@@ -112,10 +112,20 @@ const copyStream = Effect.fnUntraced(function* (
   const { state } = info
   const found = { created: info.created, messages: state.messages, first: state.first_seq, last: state.last_seq }
   const plan = planCopy(found, earlier, needed)
+  const follow = followCopy(plan)
   const source = yield* Stream.toAsyncIterableEffect(
     Stream.tap(
       copyMessages(nats.requests, nats.api, { stream: name, from: plan.from, through: state.last_seq }),
-      (batch) => target.pace(batch.reduce((sum, { data }) => sum + data.length, 0))
+      Effect.fnUntraced(function* (batch: ReadonlyArray<StoredMessage>) {
+        yield* target.pace(batch.reduce((sum, { data }) => sum + data.length, 0))
+        for (const { sequence } of batch) {
+          const missing = follow(sequence)
+          if (missing !== undefined)
+            return yield* new BackupRefused({
+              message: `The messages ${missing} to ${sequence - 1} of the stream ${name} were removed while it was read. Try again; for a log, raise SLUICE_LOG_KEEP`
+            })
+        }
+      })
     )
   )
   const queue = new MessageQueue(source)
@@ -140,7 +150,8 @@ const copyStream = Effect.fnUntraced(function* (
     config: { ...info.config },
     first: segments[0]?.first ?? state.last_seq + 1,
     last: state.last_seq,
-    isWhole: plan.isWhole,
+    // The newest messages may be gone by now, where all were too old.
+    isWhole: plan.isWhole && (segments.at(-1)?.last ?? state.last_seq) === state.last_seq,
     segments,
     ...(newestTime === undefined ? {} : { newestTime })
   }

@@ -2,7 +2,9 @@
 import { describe, expect, it } from "vitest"
 import type { BackupSegment, BackupStream, BackupWitness } from "../../../src/app/backup/backupManifest.ts"
 import {
+  type CopyPlan,
   filledInOrder,
+  followCopy,
   type KeptBackup,
   lacksOf,
   neededFrom,
@@ -140,6 +142,27 @@ describe("the copy of a stream", () => {
   })
 })
 
+describe("messages that are removed while a stream is copied", () => {
+  const firstMissing = (plan: CopyPlan, sequences: ReadonlyArray<number>) => {
+    const follow = followCopy(plan)
+    return sequences.map((sequence) => follow(sequence)).find((missing) => missing !== undefined)
+  }
+
+  it("are no harm at the beginning", () => {
+    expect(firstMissing({ kept: [], from: 5, isWhole: true }, [8, 9, 10])).toBeUndefined()
+  })
+
+  it("are a hole behind segments that are kept, and between others", () => {
+    expect(firstMissing({ kept: [segment(1, 4)], from: 5, isWhole: true }, [5, 6, 7])).toBeUndefined()
+    expect(firstMissing({ kept: [segment(1, 4)], from: 5, isWhole: true }, [8, 9])).toBe(5)
+    expect(firstMissing({ kept: [], from: 5, isWhole: true }, [5, 6, 9])).toBe(7)
+  })
+
+  it("may be more of those that were removed before", () => {
+    expect(firstMissing({ kept: [], from: 5, isWhole: false }, [5, 9, 12])).toBeUndefined()
+  })
+})
+
 describe("a log beside a database", () => {
   it("fits where it reaches from what is needed to what was seen", () => {
     expect(lacksOf(0, [checkpoint(7), older(3), cursor(9)], { first: 8, last: 9 })).toEqual([])
@@ -184,13 +207,13 @@ describe("backups that stay", () => {
       { id: "2", files: ["1/b", "2/a"] },
       { id: "3", files: ["1/b", "3/a"] }
     ]
-    expect(retired(backups, 2)).toEqual({ ids: ["1"], files: ["1/a"] })
-    expect(retired(backups, 1)).toEqual({ ids: ["2", "1"], files: ["1/a", "2/a"] })
+    expect(retired(backups, 2)).toEqual({ ids: ["1"], needed: new Set(["1/b", "2/a", "3/a"]) })
+    expect(retired(backups, 1)).toEqual({ ids: ["2", "1"], needed: new Set(["1/b", "3/a"]) })
     expect(retired(backups, 0)).toEqual(retired(backups, 1))
-    expect(retired(backups, 3)).toEqual({ ids: [], files: [] })
+    expect(retired(backups, 3).ids).toEqual([])
   })
 
-  it("have every file, and nothing else does", () => {
+  it("have every file that they need, and no other one stays", () => {
     for (let seed = 0; seed < often(500); seed++) {
       const random = new Prng(seed, "kept")
       const draw = (below: number) => Math.floor(random.next() * below)
@@ -200,9 +223,8 @@ describe("backups that stay", () => {
       }))
       const keep = 1 + draw(4)
       const kept = backups.slice(-keep)
-      const { files, ids } = retired(backups, keep)
-      const left = new Set(backups.flatMap((backup) => backup.files).filter((file) => !files.includes(file)))
-      expect(left).toEqual(new Set(kept.flatMap((backup) => backup.files)))
+      const { ids, needed } = retired(backups, keep)
+      expect(needed).toEqual(new Set(kept.flatMap((backup) => backup.files)))
       expect([...ids, ...kept.map(({ id }) => id)].toSorted()).toEqual(backups.map(({ id }) => id))
     }
   })
