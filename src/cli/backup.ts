@@ -113,11 +113,11 @@ export const backup = Command.make(
     ...settingFlags,
     folder: backupPlace.folder,
     keep: Flag.Int("keep").pipe(
-      Flag.withDescription("How many complete backups stay in the folder, this one included"),
+      Flag.withDescription("How many complete backups stay in the folder, this one included; default: 7"),
       Flag.withDefault(7)
     ),
     rate: Flag.Int("rate").pipe(
-      Flag.withDescription("Most MiB that are read in a second, of both stores together"),
+      Flag.withDescription("Most MiB that are read in a second, of both stores together; default: 64"),
       Flag.withDefault(64)
     ),
     full: Flag.Boolean("full").pipe(

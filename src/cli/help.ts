@@ -94,7 +94,8 @@ const commandGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Subcommands for organizations": ["orgs", "keys", "console", "numbers", "sites", "invoices"],
   "Subcommands for email": ["send", "domains", "feedback"],
   "Subcommands for developers": ["listen", "trigger", "mcp", "simulate"],
-  "Subcommands to look inside": ["inspect", "parked", "recover"]
+  "Subcommands to look inside": ["inspect", "parked"],
+  "Subcommands to back up and repair": ["backup", "restore", "recover"]
 }
 
 /** The subcommands under their titles; those of a subcommand have one title. */

@@ -1,6 +1,6 @@
 /**
  * Load for a platform that is backed up, and what was answered of it: look-ups (an event and a webhook each) and emails
- * with a content of their own, of several organizations. What was answered before a backup's positions must be there
+ * with a content of their own, of several organizations. All that was answered before a backup's positions must be there
  * after its restore.
  */
 import { createServer } from "node:http"
