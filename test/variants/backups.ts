@@ -98,6 +98,6 @@ export const backups: ReadonlyArray<Variant> = [
     find: "if (row!.isUsed)",
     replace: "if (row === undefined)",
     sentence: "a restore into the wrong database replaces its data",
-    finders: ["cli/backup.e2e"]
+    finders: ["emptyStores.it"]
   }
 ]

@@ -34,7 +34,13 @@ export const requireKnownVersion = (manifest: Manifest): Effect.Effect<void, Bac
 }
 
 /** Tables that a migration fills. The others of a database that nobody has used are empty. */
-const seeded = new Set(["schema_migrations", "platform_secrets", "deployment_formats", "directory_generation"])
+const seeded = new Set([
+  "schema_migrations",
+  "platform_secrets",
+  "deployment_formats",
+  "directory_generation",
+  "directory_notices"
+])
 
 /** Refuses a database in which something is stored. */
 export const requireEmptyDatabase: Effect.Effect<void, BackupRefused | SqlError.SqlError, SqlClient.SqlClient> =
