@@ -18,7 +18,7 @@ export interface BackupTenant {
   readonly endpoint: string
 }
 
-/** What a caller was told. */
+/** An answer to a caller. */
 export interface Answered {
   readonly tenant: BackupTenant
   readonly kind: "lookup" | "email"

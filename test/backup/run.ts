@@ -29,7 +29,7 @@ interface TakenBackup {
   readonly bytes: number
   readonly copied: number
   readonly reused: number
-  /** What was answered until then is in it. Unix milliseconds. */
+  /** Everything answered until then is in it. Unix milliseconds. */
   readonly positionsAt: number
 }
 
@@ -52,6 +52,14 @@ export interface BackupRunReport {
 const adminKey = `adm_${"Bk7".repeat(10)}`
 const tenantCount = 6
 const environment = { SLUICE_ADMIN_KEY: adminKey, SLUICE_DEMO: "off" }
+
+/** A data folder with a restored backup. */
+interface RestoredData {
+  readonly data: string
+  readonly millis: number
+  readonly rows: number
+  readonly messages: number
+}
 
 /** A restore is killed within so long. */
 const killWithinMillis = 2_000
@@ -121,7 +129,7 @@ class Run {
   }
 
   /** A data folder with the key of another one, and a restored backup; a first restore is killed so long after it has begun. */
-  async restore(key: string, at: string, killedAfterMillis: number) {
+  async restore(key: string, at: string, killedAfterMillis: number): Promise<RestoredData> {
     const data = this.place()
     await mkdir(join(data, "secrets"), { recursive: true, mode: 0o700 })
     await cp(key, join(data, "secrets", "secrets.key"))
@@ -133,11 +141,11 @@ class Run {
     const { code, stderr, stdout } = await killed.finished
     const isKilled = code !== 0
     if (isKilled) this.say(`a restore was killed after: ${stderr.trim().split("\n").at(-1)?.trim()}`)
-    const said = JSON.parse(isKilled ? await this.ok(args, data) : stdout) as {
-      readonly millis: number
-      readonly rows: number
-      readonly messages: number
-    }
+    const again = isKilled ? await this.command(args, data) : { code, stderr, stdout }
+    // In its last moment the streams are complete and the tables are not: it begins with new stores (docs/backup.md).
+    if (again.code === 1 && again.stderr.includes("NATS is not empty")) return this.restore(key, at, 0)
+    if (again.code !== 0) throw new Error(`a restore that was killed ends with ${again.code}: ${again.stderr}`)
+    const said = JSON.parse(again.stdout) as Omit<RestoredData, "data">
     return { data, ...said }
   }
 }

@@ -139,14 +139,15 @@ const fillTable = Effect.fnUntraced(function* (target: RestoreTarget, filling: F
 /** Brings the database to the backup's schema, and fills it. `commit` makes that last. */
 const fillTables = Effect.fnUntraced(function* (target: RestoreTarget, manifest: Manifest) {
   yield* migrate(migrations.filter(({ number }) => number <= manifest.migration.number))
-  const days = yield* DayPartitions
-  for (const [table, all] of Map.groupBy(manifest.days, (day) => day.table))
-    yield* days.ensureDays(
-      table,
-      all.map(({ millis }) => millis)
-    )
   const filling = yield* openFilling({ url: target.databaseUrl })
   const there = new Set((yield* filling.tables).map(({ name }) => name))
+  const days = yield* DayPartitions
+  for (const [table, all] of Map.groupBy(manifest.days, (day) => day.table))
+    if (there.has(table))
+      yield* days.ensureDays(
+        table,
+        all.map(({ millis }) => millis)
+      )
   const own = new Map(manifest.tables.map((table) => [table.name, table]))
   const others = [...own.keys()].filter((name) => !there.has(name))
   if (others.length > 0)
@@ -161,7 +162,9 @@ const fillTables = Effect.fnUntraced(function* (target: RestoreTarget, manifest:
   }
   for (const sequence of manifest.sequences) if (there.has(sequence.table)) yield* filling.setSequence(sequence)
   yield* target.progress(`PostgreSQL: ${rows} rows of ${names.length} tables`)
-  return { rows, commit: filling.commit }
+  // Without it PostgreSQL plans as for empty tables, until its autovacuum has come by.
+  const analyze = Effect.ignore(filling.rows("analyze"))
+  return { rows, commit: Effect.andThen(filling.commit, analyze) }
 })
 
 /** The backup to restore, which this version can read. It needs no store. */
