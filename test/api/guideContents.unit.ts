@@ -16,7 +16,7 @@ const questions: ReadonlyArray<readonly [question: RegExp, answer: RegExp]> = [
   [/receive bounces/, /send\.email\.bounced/],
   [/signature in Go, Python or PHP/, /func isOurs[\s\S]*|def is_ours|function is_ours/],
   [/Docker, compose or Kubernetes/, /^podman build/m],
-  [/back up and restore/, /To restore/],
+  [/back up and restore/, /## Restore one/],
   [/upgrade/, /## One machine/],
   [/monitor/, /sluice_log_lines_left_out_total/],
   [/nginx and TLS/, /ssl_certificate/],

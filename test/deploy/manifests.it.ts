@@ -27,6 +27,11 @@ const secrets: Readonly<Record<string, string>> = {
   SLUICE_ADMIN_KEY: `adm_${"a1".repeat(12)}`
 }
 
+it("the variables of the files are those that the guide makes", () => {
+  const [, made] = /cat > deploy\/\.env <<END\n([\s\S]*?)\nEND\n/.exec(text("docs/containers.md"))!
+  expect(made!.split("\n").map((line) => line.split("=")[0])).toEqual(Object.keys(secrets))
+})
+
 /** As Compose replaces variables: `${NAME}`, `${NAME:?}` and `${NAME:-default}`. */
 const interpolated = (file: string): string =>
   text(file).replaceAll(/\$\{(\w+)(?::\?|:-([^}]*))?\}/g, (whole, name: string, fallback?: string) => {

@@ -7,9 +7,6 @@ import { followed, speechSteps, steps } from "./steps.ts"
 
 const root = new URL("../../", import.meta.url).pathname
 
-/** Its own test has the commands of that page. */
-const elsewhere = ["docs/backup.md"]
-
 const isExcused = (block: Block): boolean =>
   unclaimed.some(([document, text]) => document === block.document && block.text.includes(text))
 
@@ -18,7 +15,7 @@ const orphans = (blocks: ReadonlyArray<Block>): ReadonlyArray<string> =>
     .filter((block) => !isExcused(block) && !claims.some(({ isOf }) => isOf(block)))
     .map(({ document, line, text }) => `${document}:${line} ${text.split("\n")[0]}`)
 
-const all = documents.filter((document) => !elsewhere.includes(document)).flatMap(blocksOf)
+const all = documents.flatMap(blocksOf)
 
 describe("the blocks of the documents", () => {
   it("run in a test each, or have a reason", () => {

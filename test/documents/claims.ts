@@ -58,11 +58,15 @@ export const claims: ReadonlyArray<Claim> = [
       document === "docs/operating.md" &&
       (/^(?:Email that leaves|A customer)/.test(heading) || text.includes("hello.wav"))
   },
+  { test: "test/cli/backup.e2e.ts", isOf: ({ document }) => document === "docs/backup.md" },
+  { test: "test/image/main.ts", isOf: has("docs/containers.md", "deploy/Containerfile") },
+  { test: "test/deploy/manifests.it.ts", isOf: has("docs/containers.md", "deploy/.env") },
+  { test: "test/deploy/sbom.it.ts", isOf: has("docs/release.md", "npm sbom") },
   { test: "test/cli/proxy.e2e.ts", isOf: has("docs/proxy.md", "# sluice.conf", "# Caddyfile", "/v1/health") },
   {
     test: "test/package/package.e2e.ts",
     isOf: (block) =>
-      ["docs/containers.md", "docs/getting-started.md", "docs/durable.md"].includes(block.document) ||
+      ["docs/getting-started.md", "docs/durable.md"].includes(block.document) ||
       (block.document === "README.md" && /^npm (?:pack|install)/.test(block.text)) ||
       (block.language === "ts" && /^\/\/ \S+\.ts\n/.test(block.text))
   },
@@ -93,5 +97,7 @@ export const unclaimed: ReadonlyArray<readonly [document: string, text: string, 
   ["docs/directory.md", `[{"block":"0"`, "its report is not among the bundled files; test/directory has one"],
   ["docs/directory.md", "read 800, added 0", "output for a file of another month; test/cli/ingest.e2e.ts has its form"],
   ["docs/operating.md", "SLUICE_TALK_URL=", "asks a paid service of others; test/talk/upstream has one of its own"],
-  ["docs/simulation.md", "--seeds 500 [--of", "a form, no command"]
+  ["docs/release.md", "npm audit", "asks the registry, whose answer is another one each day"],
+  ["docs/simulation.md", "--seeds 500 [--of", "a form, no command"],
+  ["docs/webhooks.md", "$API/v1/webhooks/portal", "the request of docs/platform/webhooks.md, 6.14, which is run there"]
 ]

@@ -85,6 +85,10 @@ export const steps: ReadonlyArray<Step> = [
     varying: ["consecutive_failures", "last_delivery_at", "last_delivery_status", "pending", "oldest_pending_at"]
   }),
   page("webhooks", `{"ordering": {"key": "tn"}}`),
+  page("webhooks", `{"label": "customer-17"}`),
+  page("webhooks", `"types": ["telco.*"]}' $API/v1/webhooks/portal`, {
+    varying: ["url", "linkExpiresAt", "expiresAt"]
+  }),
   page("webhooks", "/.well-known/webhook-keys", { prepare: "an endpoint with a key pair" }),
   page("webhooks", `"attempts":[{`, {
     prepare: "an endpoint that receives",

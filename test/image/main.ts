@@ -11,7 +11,7 @@ import {
   spawn,
   spawnSync
 } from "node:child_process"
-import { chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { chownSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -73,9 +73,12 @@ const makeBase = (): void => {
 const build = (embedded: Embedded): string => {
   const name = `sluice-embedded-${embedded}`
   const args = ["--build-arg", "BASE=localhost/sluice-base", "--build-arg", `EMBEDDED=${embedded}`]
-  // What gives this machine its packages gives them to the build.
-  const npmrc = join(process.env.HOME ?? "/root", ".npmrc")
-  const registry = existsSync(npmrc) ? ["--volume", `${npmrc}:/root/.npmrc:ro`] : []
+  // A network that looks into TLS has an authority of its own, which Node has to know in the build as well.
+  const authorities = process.env.NODE_EXTRA_CA_CERTS
+  const npmrc = join(work, "npmrc")
+  writeFileSync(npmrc, authorities === undefined ? "" : "cafile=/tmp/authorities.pem\n")
+  const registry = ["--volume", `${npmrc}:/root/.npmrc:ro`]
+  if (authorities !== undefined) registry.push("--volume", `${authorities}:/tmp/authorities.pem:ro`)
   const network = ["--isolation", "chroot", "--format", "docker", "--layers=false"]
   buildah("build", ...network, ...args, ...registry, "--tag", name, join(work, "context"))
   return name

@@ -10,13 +10,12 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type Block, blockOf, blocksOf } from "../documents/blocks.ts"
+import { type Block, blocksOf } from "../documents/blocks.ts"
 import { oneServer } from "../nats/natsServers.ts"
 import { makeDatabase } from "../support/database.ts"
 import { freePort } from "../support/freePort.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { apiReports, entriesOf } from "./apiReport.ts"
-import { imageOf } from "./image.ts"
 import { alone, programsOf } from "./programs.ts"
 
 const run = promisify(execFile)
@@ -311,46 +310,21 @@ describe("the packed package", () => {
   })
 
   it(
-    "runs by the steps of the guide's Dockerfile, in a folder in place of an image",
+    "serves from the folder in which it is installed, as an image does, and ends by SIGTERM",
     async () => {
-      const image = imageOf(blockOf("docs/containers.md", "FROM").text)
-      const { engines } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))
-      expect(Number(/^node:(\d+)-slim$/.exec(image.from)![1])).toBeGreaterThanOrEqual(
-        Number.parseInt(engines.node.slice(2), 10)
-      )
-      // Without an image the folders are below one of this run, their owner is its user, and npm keeps its cache.
-      const place = await mkdtemp(join(folder, "image-"))
-      const here = (text: string) => text.replaceAll(/(?<![\w.])\/(?=app|data)/g, `${place}/`)
-      const app = here(image.workdir)
-      await mkdir(app)
-      for (const [from, to] of image.copies) await cp(join(folder, from), join(app, to, from))
-      const user = String(process.getuid?.())
-      for (const command of image.runs.flatMap((line) => line.split(" && ")))
-        await shell(
-          here(command).replace("chown node", `chown ${user}`),
-          app,
-          /cache clean/.test(command) ? { npm_config_cache: join(place, "cache") } : {}
-        )
-      expect(image.volumes.map(here)).toEqual([here(image.environment.SLUICE_DATA_DIR!)])
-      expect(image.ports).toEqual([8080])
-
-      const started = Effect.gen(function* () {
-        const { DATABASE_URL, NATS_URL } = yield* servers
-        yield* Effect.promise(() => runImage({ DATABASE_URL, NATS_URL }))
-      })
-      const runImage = async (environment: Readonly<Record<string, string>>) => {
-        const [program, ...args] = image.command
-        expect(program).toBe("node")
+      const serve = async (environment: Readonly<Record<string, string>>) => {
         const port = await freePort()
+        const data = await mkdtemp(join(folder, "data-"))
         const settings = {
-          ...Object.fromEntries(Object.entries(image.environment).map(([name, value]) => [name, here(value)])),
-          ...environment,
-          // The image listens for other machines; the test does not.
-          SLUICE_HOST: "127.0.0.1",
-          SLUICE_PORT: String(port),
-          SLUICE_SECRETS_KEY: "5e".repeat(32)
+          ...{ ...environment, NODE_ENV: "production", SLUICE_DATA_DIR: data, SLUICE_SECRETS_KEY: "5e".repeat(32) },
+          ...{ SLUICE_HOST: "127.0.0.1", SLUICE_PORT: String(port) }
         }
-        const platform = spawn(node, args, { cwd: app, env: { PATH: process.env.PATH, ...settings }, stdio: "pipe" })
+        const program = join(project, "node_modules/sluice/bin/sluice.js")
+        const platform = spawn(node, [program, "serve"], {
+          cwd: project,
+          env: { PATH: process.env.PATH, ...settings },
+          stdio: "pipe"
+        })
         const ended = new Promise<number | null>((resolve) => platform.once("exit", resolve))
         try {
           await new Promise<void>((resolve, reject) => {
@@ -359,12 +333,16 @@ describe("the packed package", () => {
           })
           for (const probe of ["livez", "readyz"])
             expect((await fetch(`http://127.0.0.1:${port}/${probe}`)).status, probe).toBe(200)
-          expect(await readdir(here("/data"))).toContain("run.json")
+          expect(await readdir(data)).toContain("run.json")
         } finally {
           platform.kill("SIGTERM")
         }
         expect(await ended).toBe(0)
       }
+      const started = Effect.gen(function* () {
+        const { DATABASE_URL, NATS_URL } = yield* servers
+        yield* Effect.promise(() => serve({ DATABASE_URL, NATS_URL }))
+      })
       await Effect.runPromise(Effect.scoped(started))
     },
     patienceMillis
