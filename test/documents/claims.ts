@@ -61,7 +61,7 @@ export const claims: ReadonlyArray<Claim> = [
   { test: "test/cli/backup.e2e.ts", isOf: ({ document }) => document === "docs/backup.md" },
   { test: "test/image/main.ts", isOf: has("docs/containers.md", "deploy/Containerfile") },
   { test: "test/deploy/manifests.it.ts", isOf: has("docs/containers.md", "deploy/.env") },
-  { test: "test/deploy/sbom.it.ts", isOf: has("docs/release.md", "npm sbom") },
+  { test: "test/package/package.e2e.ts", isOf: has("docs/release.md", "npm sbom") },
   { test: "test/cli/proxy.e2e.ts", isOf: has("docs/proxy.md", "# sluice.conf", "# Caddyfile", "/v1/health") },
   {
     test: "test/package/package.e2e.ts",

@@ -348,6 +348,16 @@ describe("the packed package", () => {
     patienceMillis
   )
 
+  it("has a list of its parts that names each of its dependencies, by the command of the guide", async () => {
+    const block = blocksOf("docs/release.md").find(({ text }) => text.startsWith("npm sbom"))
+    const { stdout } = await shell(block!.text.replace(" > sbom.json", ""), project)
+    const { components }: { components: ReadonlyArray<{ name: string; version: string }> } = JSON.parse(stdout)
+    const found = new Set(components.map(({ name, version }) => `${name} ${version}`))
+    const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"))
+    const missing = Object.entries(dependencies).filter(([name, version]) => !found.has(`${name} ${version}`))
+    expect(missing).toEqual([])
+  })
+
   it("fetches no server while it is installed", async () => {
     expect(await readdir(join(project, "node_modules/sluice/node_modules/.sluice")).catch(() => "nothing")).toBe(
       "nothing"

@@ -203,10 +203,10 @@ export class SimulatedDispatcher {
       // The next transaction writes the same records, as the register knows them then.
       if (fault === "rolled back") return this.again(50)
       this.takeEffect(batch, records, outcomes)
-      // The dispatcher finds the states that nobody has told it of when it next looks through the store.
+      // The dispatcher finds the states that nobody has told it of when it next looks through the store, which may be slow.
       if (fault === "answer lost")
         for (const endpointId of batch.changed.keys())
-          simulation.foldedAt.set(endpointId, simulation.world.now + defaultSettings.scanMillis)
+          simulation.foldedAt.set(endpointId, simulation.world.now + defaultSettings.scanMillis + slowMillis)
       if (fault === "crash after") return simulation.crash("after a commit of the reactor")
       simulation.world.after(simulation.latency(), this.process, () => {
         // Without the answer the reactor reads its place and goes on there.
