@@ -75,7 +75,7 @@ export const claims: ReadonlyArray<Claim> = [
     isOf: (block) =>
       isCommandLine(block) ||
       has("docs/platform/billing.md", `{"prices"`)(block) ||
-      has("docs/cluster.md", "server_name", "[Unit]", "SLUICE_PLACEMENT")(block) ||
+      has("docs/cluster.md", "server_name", "SLUICE_PLACEMENT")(block) ||
       has("docs/mcp.md", "mcpServers")(block) ||
       has("docs/runbook.md", "rule_files")(block) ||
       has("docs/handoff.md", `"what": "bounced"`)(block) ||
