@@ -63,10 +63,10 @@ const privateKeyOf = (text: string): KeyObject | undefined => {
   return key
 }
 
-/** `v1a,<base64>` of the signed content; undefined where the text has no private key. */
-export const signPublic = (text: string, content: Uint8Array): string | undefined => {
+/** `v1a,<base64>` of the signed content; undefined, without a look at it, where the text has no private key. */
+export const signPublic = (text: string, content: () => Uint8Array): string | undefined => {
   const key = privateKeyOf(text)
-  return key && `v1a,${signWith(null, content, key).toString("base64")}`
+  return key && `v1a,${signWith(null, content(), key).toString("base64")}`
 }
 
 /** Whether one of the signatures of a header is of the content and one of the public keys. Throws for no public key. */

@@ -92,18 +92,32 @@ export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, r
   )
 }
 
+/** The beginning of the signed text of Standard Webhooks, before the body. */
+const standardBeginning = (id: string, timestamp: string): string => `${id}.${timestamp}.`
+
 /** The signed text of Standard Webhooks: id, time and body, with dots between them. */
 const standardContent = (id: string, timestamp: string, rawBody: RawBody): Buffer =>
-  Buffer.concat([Buffer.from(`${id}.${timestamp}.`), typeof rawBody === "string" ? Buffer.from(rawBody) : rawBody])
+  Buffer.concat([
+    Buffer.from(standardBeginning(id, timestamp)),
+    typeof rawBody === "string" ? Buffer.from(rawBody) : rawBody
+  ])
 
 /** The headers of Standard Webhooks; none when no secret has a key for that scheme. */
 const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Readonly<Record<string, string>> => {
-  const content = standardContent(delivery.eventId, String(timestampSeconds), delivery.rawBody)
-  const symmetric = delivery.secrets.flatMap((text) => {
+  const { eventId, rawBody, secrets } = delivery
+  const timestamp = String(timestampSeconds)
+  // In two parts, since most deliveries have no signature that needs the text as one.
+  const beginning = standardBeginning(eventId, timestamp)
+  const symmetric = secrets.flatMap((text) => {
     const key = standardKeyOf(secretOf(text))
-    return key === undefined ? [] : [`v1,${createHmac("sha256", key).update(content).digest("base64")}`]
+    return key === undefined
+      ? []
+      : [`v1,${createHmac("sha256", key).update(beginning).update(rawBody).digest("base64")}`]
   })
-  const signatures = [...symmetric, ...delivery.secrets.flatMap((text) => signPublic(text, content) ?? [])]
+  const asymmetric = secrets.flatMap(
+    (text) => signPublic(text, () => standardContent(eventId, timestamp, rawBody)) ?? []
+  )
+  const signatures = [...symmetric, ...asymmetric]
   return signatures.length === 0
     ? {}
     : {
