@@ -172,6 +172,13 @@ export const webhooks: ReadonlyArray<Variant> = [
     finders: ["EndpointLines.unit", "deliveries"]
   },
   {
+    name: "webhooks: one whose outcome was lost is repeated behind the next",
+    find: "if (next !== undefined) this.holdBack(worker, lines, next)",
+    replace: "void next",
+    sentence: "a delivery of a line is repeated after a later one was recorded",
+    finders: ["DispatchLines.unit"]
+  },
+  {
     name: "webhooks: a replay is not waited for",
     find: "if (endpoint?.ordering) this.lines.of(worker.endpointId)\n    this.lines.doubt(worker, sequence)",
     replace: "if (endpoint?.ordering) this.lines.of(worker.endpointId)",

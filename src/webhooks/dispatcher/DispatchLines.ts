@@ -21,6 +21,8 @@ export interface LinesHost {
   /** Lets an offered delivery wait for room. */
   readonly offer: (worker: Worker, delivery: TakenDelivery) => void
   readonly giveBack: (delivery: TakenDelivery) => void
+  /** Takes a held delivery from its turn; false where its attempt has begun. */
+  readonly withdraw: (worker: Worker, delivery: TakenDelivery) => boolean
   readonly want: (worker: Worker) => void
   readonly arm: (worker: Worker, lane: number, at: number) => void
 }
@@ -148,7 +150,9 @@ export class DispatchLines {
     const lines = this.of(worker.endpointId)
     for (const { id, line } of added) {
       if (this.host.isHeld(id)) continue
+      const next = lines.beginsTooSoon(line, id)
       this.giveUp(lines.queued(line, id))
+      if (next !== undefined) this.holdBack(worker, lines, next)
     }
     this.host.want(worker)
   }
@@ -225,6 +229,16 @@ export class DispatchLines {
       lines.ready.add(delivery.line!)
       this.host.want(worker)
     } else this.host.arm(worker, jobLanes.line, dueAt)
+  }
+
+  /** Has a delivery that has not begun wait in the store, with those behind it. */
+  private holdBack(worker: Worker, lines: EndpointLines, delivery: TakenDelivery): void {
+    if (this.host.isHeld(delivery.id)) {
+      if (this.host.withdraw(worker, delivery)) this.host.giveBack(delivery)
+      return
+    }
+    this.giveUp(lines.block(delivery))
+    delivery.task?.leave()
   }
 
   private giveUp({ offered, taken }: Blocked): void {

@@ -191,6 +191,14 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     )
   }
 
+  /** Takes out one waiting delivery of a lane; false where it does not wait. */
+  remove(queue: Queue, lane: number, item: Item): boolean {
+    const waiting = queue.waiting[lane]!
+    const all = MutableList.takeAll(waiting)
+    for (const one of all) if (one !== item) MutableList.append(waiting, one)
+    return all.includes(item)
+  }
+
   /** Sets the rate of an endpoint. Takes out the waiting deliveries that are not worth holding with it, to be given back. */
   limit(queue: Queue, rateLimit: number | null): ReadonlyArray<Item> {
     if (queue.rateLimit === rateLimit) return []

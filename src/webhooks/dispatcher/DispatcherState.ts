@@ -146,6 +146,7 @@ export class DispatcherState {
         this.offerWakeup.notify()
       },
       giveBack: (delivery) => this.giveBack(delivery),
+      withdraw: (worker, delivery) => this.queue.remove(worker, delivery.lane, delivery),
       want: (worker) => this.want(worker),
       arm: (worker, lane, at) => this.arm(worker, lane, at)
     }

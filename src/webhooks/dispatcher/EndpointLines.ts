@@ -189,6 +189,16 @@ export class EndpointLines {
     return { taken: [], offered }
   }
 
+  /**
+   * The current delivery of a line, if this one is to be repeated before it: the reactor has put it into the store, and
+   * nobody knows it here. It was thought over, and its outcome was lost with the life of its partition.
+   */
+  beginsTooSoon(name: string, id: string): TakenDelivery | undefined {
+    const line = this.lines.get(name)
+    if (line?.current === undefined || line.stored.has(id)) return undefined
+    return [line.current, ...line.waiting, ...line.behind].some((one) => one.id === id) ? undefined : line.current
+  }
+
   /** The current delivery of a line is over: what comes next. */
   over(delivery: TakenDelivery): NextOfLine {
     const name = delivery.line!

@@ -5,19 +5,22 @@ import type { DeliveryTask, TakenDelivery } from "../../../src/webhooks/delivery
 import { DispatchLines, type LinesHost } from "../../../src/webhooks/dispatcher/DispatchLines.ts"
 import { Worker } from "../../../src/webhooks/dispatcher/Worker.ts"
 
-const started = () => {
+/** A host whose held deliveries are those that are named; each of them waits for its turn. */
+const started = (held: ReadonlyArray<string> = []) => {
   const worker = new Worker(0, "we_1")
   worker.permission = "all"
   const offered: Array<string> = []
   const armed: Array<number> = []
+  const returned: Array<string> = []
   const host: LinesHost = {
     now: 0,
     isDraining: false,
     workerOf: () => worker,
-    isHeld: () => false,
+    isHeld: (id) => held.includes(id),
     enqueue: () => undefined,
     offer: (_, { id }) => void offered.push(id),
-    giveBack: () => undefined,
+    giveBack: ({ id }) => void returned.push(id),
+    withdraw: () => true,
     want: () => undefined,
     arm: (_worker, _lane, at) => void armed.push(at)
   }
@@ -52,10 +55,33 @@ const started = () => {
   const offer = (...deliveries: ReadonlyArray<TakenDelivery>) => {
     for (const one of deliveries) lines.offer(worker, one, true)
   }
-  return { armed, delivery, left, lines, offer, offered }
+  return { armed, delivery, left, lines, offer, offered, returned, worker }
 }
 
 describe("the next delivery of a line", () => {
+  it("goes back, whether it is offered or held, if the reactor queues the one before, whose outcome was lost", () => {
+    for (const held of [[], ["2"]]) {
+      const { delivery, left, lines, offer, returned, worker } = started(held)
+      const [first, second, third] = ["1", "2", "3"].map((id) => delivery(id)) as [
+        TakenDelivery,
+        TakenDelivery,
+        TakenDelivery
+      ]
+      offer(first, second, third)
+      lines.release(first, { isOver: true })
+      lines.queued(worker, [{ line: "a", id: "1" }])
+      if (held.length > 0) {
+        expect(returned).toEqual(["2"])
+        lines.giveBack(second)
+      }
+      expect(left).toEqual(held.length > 0 ? ["3"] : ["3", "2"])
+      expect([...lines.of("we_1").ready]).toEqual(["a"])
+      // One that is known to be in the store comes behind, and changes nothing.
+      lines.queued(worker, [{ line: "a", id: "3" }])
+      expect(returned).toEqual(held)
+    }
+  })
+
   it("begins when the one before is over", () => {
     const { delivery, lines, offer, offered } = started()
     const first = delivery("1")
