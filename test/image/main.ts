@@ -152,7 +152,7 @@ const tryImage = async (name: string, embedded: Embedded): Promise<void> => {
   const folder = buildah("mount", container)
   const megabytes = Number(run("du", "-sb", folder).split("\t")[0]) / 1e6
   check(`${title}: at most ${largest[embedded]} MB`, megabytes <= largest[embedded], `${Math.round(megabytes)} MB`)
-  const { config } = JSON.parse(buildah("inspect", "--type", "image", "--format", "{{json .Docker}}", name))
+  const { config } = JSON.parse(buildah("inspect", "--type", "image", name)).Docker
   check(`${title}: says its user`, config.User === `${user}:${user}`, config.User)
   check(`${title}: has labels`, config.Labels["org.opencontainers.image.title"] === "Sluice")
   check(`${title}: has a health check`, (config.Healthcheck?.Test ?? []).length > 0)
