@@ -58,7 +58,7 @@ const lack = (): string | undefined => {
 /** A Debian without anything, as the base of the images; the packages in its cache are not part of it. */
 const makeBase = (): void => {
   const folder = join(work, "base")
-  run("debootstrap", "--variant=minbase", suite, folder, "http://deb.debian.org/debian")
+  run("debootstrap", "--variant=minbase", suite, folder)
   // Debian's own slim image leaves these out.
   for (const part of ["var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man", "usr/share/locale"])
     rmSync(join(folder, part), { recursive: true, force: true })
