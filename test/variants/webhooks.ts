@@ -179,6 +179,13 @@ export const webhooks: ReadonlyArray<Variant> = [
     finders: ["DispatchLines.unit"]
   },
   {
+    name: "webhooks: a walk takes the known first of a line for all of it",
+    find: "if (line !== undefined && (!isAlone || line.stored.size === 0)) this.storeOthers(line)",
+    replace: "if (line !== undefined && line.stored.size === 0) this.storeOthers(line)",
+    sentence: "an event goes before an event of a replay that is due a little later",
+    finders: ["EndpointLines.unit"]
+  },
+  {
     name: "webhooks: a replay is not waited for",
     find: "if (endpoint?.ordering) this.lines.of(worker.endpointId)\n    this.lines.doubt(worker, sequence)",
     replace: "if (endpoint?.ordering) this.lines.of(worker.endpointId)",

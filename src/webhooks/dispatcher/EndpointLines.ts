@@ -191,11 +191,12 @@ export class EndpointLines {
 
   /**
    * The current delivery of a line, if this one is to be repeated before it: the reactor has put it into the store, and
-   * nobody knows it here. It was thought over, and its outcome was lost with the life of its partition.
+   * nobody knows it here. It was thought over, and its outcome was lost with the life of its partition. Where the line
+   * has others in the store, it may be one of those.
    */
   beginsTooSoon(name: string, id: string): TakenDelivery | undefined {
     const line = this.lines.get(name)
-    if (line?.current === undefined || line.stored.has(id)) return undefined
+    if (line?.current === undefined || line.stored.has(id) || line.stored.has(others)) return undefined
     return [line.current, ...line.waiting, ...line.behind].some((one) => one.id === id) ? undefined : line.current
   }
 
@@ -293,7 +294,8 @@ export class EndpointLines {
       const isOwn = isHeld(headId)
       if (this.unsure !== undefined && !(isOwn && isAlone)) {
         const line = this.lineOf(name)
-        if (line !== undefined && line.stored.size === 0) this.storeOthers(line)
+        // What is known of the line may be its first ones alone, and a later one that nobody knows may be due later.
+        if (line !== undefined && (!isAlone || line.stored.size === 0)) this.storeOthers(line)
       }
       if (isOwn) continue
       if (dueAt <= now) this.ready.add(name)

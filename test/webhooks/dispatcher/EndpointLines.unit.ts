@@ -56,6 +56,30 @@ describe("lines of an endpoint", () => {
     expect(lines.take({ ...first, frame: undefined })).toBe(true)
   })
 
+  it("given a walk that finds more than is known of a line, its next one is left to the store", () => {
+    const lines = known()
+    lines.queued("a", "1")
+    // A replay, of which nobody knows the deliveries.
+    lines.doubt(1)
+    const found = [{ line: "a", headId: "1", dueAt: 0, isAlone: false }]
+    lines.walked(lines.beginWalk(1), found, none)
+    const first = delivery("1", "a")
+    expect(lines.take(first)).toBe(true)
+    lines.over(first)
+    expect(lines.offer(delivery("3", "a", 2))).toBe("leave")
+    // Once a walk finds nothing of the line any more, the next one goes.
+    lines.walked(lines.beginWalk(2), [], none)
+    expect(lines.offer(delivery("4", "a", 3))).toBe("go")
+  })
+
+  it("given others of a line in the store, one that the reactor queues may be one of them and holds nothing back", () => {
+    const lines = known()
+    lines.doubt(1)
+    lines.walked(lines.beginWalk(1), [{ line: "a", headId: "1", dueAt: 0, isAlone: false }], none)
+    expect(lines.take(delivery("1", "a"))).toBe(true)
+    expect(lines.beginsTooSoon("a", "2")).toBeUndefined()
+  })
+
   it("given an empty store, the first of each line goes and the others wait for it, in order", () => {
     const lines = known()
     const [first, second, third] = ["1", "2", "3"].map((id) => delivery(id, "a", 1)) as [
