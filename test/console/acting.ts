@@ -2,6 +2,8 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { BrowserContext, Locator, Page } from "playwright-core"
+import { expect } from "vitest"
+import { accessibilityFaults } from "../support/browser.ts"
 
 const pictures = process.env.SLUICE_PICTURES
 
@@ -70,4 +72,17 @@ export const watch = (context: BrowserContext, origins: ReadonlyArray<string>) =
 /** Waits until a view has loaded what it shows. */
 export const settled = async (page: Page): Promise<void> => {
   await page.locator("main:not(:has(.loading))").waitFor()
+}
+
+/** Looks at a view that is open: its title, no alert, and no fault of axe in either theme, of which it keeps pictures. */
+export const expectView = async (page: Page, name: string, title: string | RegExp): Promise<void> => {
+  await heading(page, title)
+  await settled(page)
+  expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
+  for (const colours of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: colours })
+    const what = colours === "light" ? "all" : "colours"
+    expect(await accessibilityFaults(page, what), `${name} (${colours})`).toEqual([])
+    await picture(page, `${name}-${colours}`)
+  }
 }

@@ -40,7 +40,7 @@ const ask = async (method: string, path: string, body?: unknown, key = "KEY"): P
 const askJson = async (method: string, path: string, body?: unknown, key?: string) => {
   const answer = await ask(method, path, body, key)
   // biome-ignore lint/suspicious/noExplicitAny: the tests look into any answer.
-  return (await answer.json()) as any
+  return (await answer.json()) as any // because each answer has a shape of its own
 }
 
 const admin = async (method: string, path: string, body?: unknown): Promise<Readonly<Record<string, string>>> => {

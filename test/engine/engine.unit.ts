@@ -117,9 +117,9 @@ describe("the engine in memory", () => {
     }
     expect(() => Actor.make({ ...valid, kind: "" })).toThrow("is not a kind")
     expect(() => Actor.make({ ...valid, version: 0 })).toThrow("version")
-    // @ts-expect-error it has no `wake`, which a caller without types learns when it runs
+    // @ts-expect-error because it has no `wake`, which a caller without types learns when it runs
     expect(() => Actor.make({ ...valid, wakeAt: () => 1 })).toThrow("belong together")
-    // @ts-expect-error nor can it have a `wake` alone
+    // @ts-expect-error because it cannot have a `wake` alone either
     expect(() => Actor.make({ ...valid, wake: () => Actor.decided({}) })).toThrow("belong together")
   })
 

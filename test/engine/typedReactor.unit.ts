@@ -56,7 +56,7 @@ describe("a reactor of parts", () => {
         }),
         Reactor.facts(Visits, (records) => {
           expectTypeOf(records[0]!.fact).toEqualTypeOf<{ readonly page: string }>()
-          // @ts-expect-error a visit has no item
+          // @ts-expect-error because a visit has no item: the test is that this does not compile
           records[0]?.fact.item
           return Reactor.onCommit(() => {})
         }),

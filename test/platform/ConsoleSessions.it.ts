@@ -7,22 +7,27 @@ import { PortalLinks } from "../../src/platform/PortalLinks.ts"
 import { Notifications } from "../../src/postgres/Notifications.ts"
 import { authenticationNode, makeKey, makeOrganization, platformDatabase } from "./support.ts"
 
+/** A node that announces nothing, as it is for a moment after every commit. */
+const silentNode = Effect.gen(function* () {
+  const notifications = yield* Notifications
+  const authentication = yield* authenticationNode()
+  const services = yield* Layer.build(
+    ConsoleSessions.layer.pipe(
+      Layer.provide(
+        Layer.mergeAll(
+          Layer.succeed(Authentication, authentication),
+          Layer.succeed(Notifications, { ...notifications, notify: () => Effect.void })
+        )
+      )
+    )
+  )
+  return { authentication, services }
+})
+
 layer(platformDatabase, { excludeTestServices: true })("a session of the console", (it) => {
   it.effect("has ended on the node that ended it before that node says so", () =>
     Effect.gen(function* () {
-      const notifications = yield* Notifications
-      const authentication = yield* authenticationNode()
-      const services = yield* Layer.build(
-        ConsoleSessions.layer.pipe(
-          Layer.provide(
-            Layer.mergeAll(
-              Layer.succeed(Authentication, authentication),
-              // Nothing is announced, as it is for a moment after every commit.
-              Layer.succeed(Notifications, { ...notifications, notify: () => Effect.void })
-            )
-          )
-        )
-      )
+      const { authentication, services } = yield* silentNode
       const { key } = yield* makeKey()
       yield* Effect.gen(function* () {
         const sessions = yield* ConsoleSessions
@@ -38,18 +43,7 @@ layer(platformDatabase, { excludeTestServices: true })("a session of the console
 
   it.effect("that a link has opened ends the portals whose links it made, before that node says so", () =>
     Effect.gen(function* () {
-      const notifications = yield* Notifications
-      const authentication = yield* authenticationNode()
-      const services = yield* Layer.build(
-        ConsoleSessions.layer.pipe(
-          Layer.provide(
-            Layer.mergeAll(
-              Layer.succeed(Authentication, authentication),
-              Layer.succeed(Notifications, { ...notifications, notify: () => Effect.void })
-            )
-          )
-        )
-      )
+      const { authentication, services } = yield* silentNode
       yield* Effect.gen(function* () {
         const [links, portals, sessions] = [yield* ConsoleLinks, yield* PortalLinks, yield* ConsoleSessions]
         const { id } = yield* makeOrganization

@@ -51,7 +51,7 @@ const count = (sums: Sums, kept: Map<string, number>, record: LogRecord): void =
     return
   }
   // biome-ignore lint/suspicious/noExplicitAny: a count apart from the program's own reads facts as they stand in the log.
-  const fact = record.fact as any
+  const fact = record.fact as any // because it must not share the program's schemas
   if (kind === "call-counts")
     for (const [product, calls] of fact.calls) add(sums, organization, fact.hour, product, "apiCalls", calls)
   if (kind === "usage-reports") add(sums, organization, now, fact.product, fact.usageType, fact.quantity)

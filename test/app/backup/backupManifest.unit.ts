@@ -4,27 +4,14 @@ import { describe, expect, it } from "vitest"
 import { decodeManifest, encodeManifest, type Manifest } from "../../../src/app/backup/backupManifest.ts"
 import { versionProblem } from "../../../src/app/backup/emptyStores.ts"
 import { parseSecretsKeys } from "../../../src/common/secretsKeys.ts"
+import { keys, sampleManifest } from "./sampleManifest.ts"
 
-const keys = parseSecretsKeys("5e".repeat(32))!
 const manifest: Manifest = {
-  format: 1,
-  id: "20260131T090500123Z",
-  createdAt: "2026-01-31T09:05:00.123Z",
-  positionsAt: "2026-01-31T09:05:01.000Z",
-  program: "0.1.0",
-  formatLevel: 3,
-  migration: { number: 35, name: "lines of webhook deliveries" },
-  deployment: "7c4f",
-  partitions: 1,
-  namespace: null,
-  keyId: keys[0].id,
+  ...sampleManifest,
   tables: [
     { file: "20260131T090500123Z/tables/events", bytes: 9, sha256: "ab", name: "events", columns: ["id"], rows: 2 }
   ],
-  days: [{ table: "events", millis: 86_400_000 }],
-  sequences: [],
-  witnesses: [],
-  streams: []
+  days: [{ table: "events", millis: 86_400_000 }]
 }
 const problemOf = (text: string, by = keys) => {
   const read = decodeManifest(text, by)

@@ -8,11 +8,10 @@ import type { BackupSegment, BackupTable, BackupWitness, Manifest } from "../../
 import { encodeRecord } from "../../../src/app/backup/messageRecords.ts"
 import { writeSealed } from "../../../src/app/backup/sealedFile.ts"
 import { verifyBackup } from "../../../src/app/backup/verifyBackup.ts"
-import { parseSecretsKeys } from "../../../src/common/secretsKeys.ts"
 import { hashOf } from "../../../src/engine/frame.ts"
+import { keys, sampleManifest } from "./sampleManifest.ts"
 
-const keys = parseSecretsKeys("5e".repeat(32))!
-const id = "20260131T090500123Z"
+const { id } = sampleManifest
 const frameOf = (sequence: number): Buffer => Buffer.from(`{"v":1,"n":${sequence}}`)
 
 let folder = ""
@@ -48,20 +47,8 @@ beforeAll(async () => {
     return { ...(await write(`${id}/streams/log-0.${first}`, messages)), first, last, messages: messages.length }
   }
   manifest = {
-    format: 1,
-    id,
-    createdAt: "2026-01-31T09:05:00.123Z",
-    positionsAt: "2026-01-31T09:05:01.000Z",
-    program: "0.1.0",
-    formatLevel: 3,
-    migration: { number: 35, name: "lines of webhook deliveries" },
-    deployment: "7c4f",
-    partitions: 1,
-    namespace: null,
-    keyId: keys[0].id,
+    ...sampleManifest,
     tables: [table],
-    days: [],
-    sequences: [],
     witnesses: [witness(12)],
     streams: [
       {

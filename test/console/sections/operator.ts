@@ -1,8 +1,7 @@
 /** The operator's console (docs/platform.md, 12.2). */
 import type { Route } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { accessibilityFaults } from "../../support/browser.ts"
-import { heading, picture, press, settled, tabTo, typeInto, watch } from "../acting.ts"
+import { expectView, heading, press, tabTo, typeInto, watch } from "../acting.ts"
 import type { ConsolePlatform } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
 
@@ -41,15 +40,7 @@ export const operatorSection = (platform: () => ConsolePlatform): void => {
       ] as const
       for (const [name, path, title] of views) {
         await page.goto(`${adminUrl}/console${path}`)
-        await heading(page, title)
-        await settled(page)
-        expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
-        for (const colours of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme: colours })
-          const what = colours === "light" ? "all" : "colours"
-          expect(await accessibilityFaults(page, what), `${name} (${colours})`).toEqual([])
-          await picture(page, `operator-${name}-${colours}`)
-        }
+        await expectView(page, `operator-${name}`, title)
       }
       await page.goto(`${adminUrl}/console/organizations/${paused.organization}`)
       await tabTo(page, page.getByLabel("Account", { exact: true }))

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
 import { accessibilityFaults } from "../../support/browser.ts"
-import { heading, picture, press, settled, typeInto, watch } from "../acting.ts"
+import { expectView, heading, picture, press, settled, typeInto, watch } from "../acting.ts"
 import type { ConsolePlatform } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
 
@@ -99,15 +99,7 @@ export const portalSection = (platform: () => ConsolePlatform): void => {
       ] as const) {
         await page.setViewportSize({ width: 1280, height: 860 })
         await page.goto(`${url}/console${path}`)
-        await heading(page, title)
-        await settled(page)
-        expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
-        for (const colours of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme: colours })
-          const what = colours === "light" ? "all" : "colours"
-          expect(await accessibilityFaults(page, what), `${name} (${colours})`).toEqual([])
-          await picture(page, `${name}-${colours}`)
-        }
+        await expectView(page, name, title)
         await page.setViewportSize({ width: 390, height: 844 })
         const wide = await page.evaluate<number>(`document.documentElement.scrollWidth - innerWidth`)
         expect(wide, name).toBeLessThanOrEqual(0)

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
 import { accessibilityFaults } from "../../support/browser.ts"
-import { heading, picture, press, settled, typeInto, watch } from "../acting.ts"
+import { expectView, heading, picture, press, settled, typeInto, watch } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
 
@@ -60,15 +60,7 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
     it("shows what is there, without a fault of axe in either theme", async () => {
       for (const [name, path, title] of views) {
         await page.goto(`${platform().url}/console${path}`)
-        await heading(page, title)
-        await settled(page)
-        expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
-        for (const colours of ["light", "dark"] as const) {
-          await page.emulateMedia({ colorScheme: colours })
-          const what = colours === "light" ? "all" : "colours"
-          expect(await accessibilityFaults(page, what), `${name} (${colours})`).toEqual([])
-          await picture(page, `${name}-${colours}`)
-        }
+        await expectView(page, name, title)
       }
       expect(faults).toEqual([])
     })
