@@ -13,6 +13,7 @@ import type { Config } from "../config/settings.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { existingSecretsKeys, usedStores } from "./bothStores.ts"
 import { configuration, json, settingFlags } from "./flags.ts"
+import { natsOptions } from "./natsOptions.ts"
 import { explained, printJson } from "./output.ts"
 
 const mebibyte = 1024 * 1024
@@ -45,7 +46,8 @@ const requireLeast = (flag: string, value: number, least: number): Effect.Effect
 export const shownBytes = (bytes: number): string =>
   bytes >= mebibyte ? `${(bytes / mebibyte).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`
 
-const sentences = (folder: string, { bytes, copied, manifest, removed, reused }: BackupReport, millis: number) => {
+const sentences = (folder: string, report: BackupReport, millis: number) => {
+  const { bytes, copied, manifest, removed, reused } = report
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   const kept = reused === 0 ? "" : `, and ${reused} that earlier backups have`
   return [
@@ -53,7 +55,7 @@ const sentences = (folder: string, { bytes, copied, manifest, removed, reused }:
     `PostgreSQL as of ${manifest.createdAt}: ${rows} rows of ${manifest.tables.length} tables.`,
     `NATS as of ${manifest.positionsAt}: ${copied} messages of ${manifest.streams.length} streams${kept}.`,
     ...(removed === undefined
-      ? ["No earlier backup was removed, because the manifest of one cannot be read."]
+      ? [`No earlier backup was removed: ${report.kept ?? "the manifest of one cannot be read"}.`]
       : removed.map((id) => `Removed: ${id}.`)),
     `A restore needs the secrets key ${manifest.keyId}: keep a copy of it elsewhere.`
   ]
@@ -80,7 +82,7 @@ const take = Effect.fnUntraced(function* (config: Config, { folder, full, json, 
     keep,
     bytesPerSecond: rate * mebibyte,
     full
-  }).pipe(Effect.provide(NatsConnection.layer({ url: stores.natsUrl, weakSync: config.natsWeakSync })))
+  }).pipe(Effect.provide(NatsConnection.layer(natsOptions(config, stores.natsUrl))))
   const millis = (yield* Clock.currentTimeMillis) - begunAt
   const { bytes, copied, manifest, removed, reused } = report
   if (json) return yield* printJson({ id: manifest.id, millis, bytes, copied, reused, removed: removed ?? null })

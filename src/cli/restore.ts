@@ -9,6 +9,7 @@ import * as PgClient from "../postgres/PgClient.ts"
 import { backupPlace } from "./backup.ts"
 import { existingSecretsKeys, unusedStores } from "./bothStores.ts"
 import { configuration, json, settingFlags } from "./flags.ts"
+import { natsOptions } from "./natsOptions.ts"
 import { explained, printJson } from "./output.ts"
 
 const sentences = ({ lacks, manifest, messages, millis, replayed, rows }: RestoreReport, stores: RestoredStores) => [
@@ -52,7 +53,7 @@ const restoreWith = Effect.fnUntraced(function* (config: Config, { at, folder, j
   }).pipe(
     Effect.provide(
       Layer.mergeAll(
-        NatsConnection.layer({ url: addresses.natsUrl, weakSync: config.natsWeakSync }),
+        NatsConnection.layer(natsOptions(config, addresses.natsUrl)),
         Layer.provideMerge(DayPartitions.layer, sql)
       )
     )

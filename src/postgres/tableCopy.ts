@@ -28,12 +28,15 @@ const failedTo = (what: string) => (cause: unknown) =>
   new CopyFailed({ message: `PostgreSQL: ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, cause })
 
 /** The configuration as `pg` spells it. */
-const clientOptions = ({ applicationName, connectTimeoutMillis, pool }: ResolvedConfig): pg.ClientConfig => ({
+const clientOptions = (
+  { applicationName, connectTimeoutMillis, pool }: ResolvedConfig,
+  password: Redacted.Redacted | undefined
+): pg.ClientConfig => ({
   host: pool.host,
   port: pool.port,
   user: pool.username,
   database: pool.database,
-  password: Redacted.isRedacted(pool.password) ? Redacted.value(pool.password) : undefined,
+  password: password && Redacted.value(password),
   ssl: pool.ssl,
   options: pool.startupOptions,
   application_name: `${applicationName} backup`,
@@ -45,10 +48,13 @@ const open = Effect.fnUntraced(function* (
   config: PgConfig
 ): Effect.fn.Return<pg.Client, CopyFailed | PostgresUrlInvalid, Scope.Scope> {
   const resolved = yield* resolve(config)
+  const { password: given } = resolved.pool
+  // One of a file is read for each connection.
+  const password = Effect.isEffect(given) ? yield* given : given
   const client = yield* Effect.acquireRelease(
     Effect.tryPromise({
       try: async () => {
-        const made = new pg.Client(clientOptions(resolved))
+        const made = new pg.Client(clientOptions(resolved, password))
         // A statement under way fails of it.
         made.on("error", () => {})
         await made.connect()

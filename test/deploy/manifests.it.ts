@@ -181,7 +181,11 @@ describe("deploy/kubernetes/sluice.yaml", () => {
   it("gives a node settings that a start takes", () => {
     const { NATS_PASSWORD, ...environment } = environmentOf(node.containers[0].env)
     expect(NATS_PASSWORD).toBe(secret.NATS_PASSWORD)
-    expect(configured(environment)).toMatchObject({ placement: "cluster", partitions: 12, node: "pod-0" })
+    // As it stands nobody can start with keys that everybody knows.
+    expect(Result.isFailure(resolveConfig(environment))).toBe(true)
+    for (const value of Object.values(secret)) expect(value).toContain("change-me")
+    const keys = { SLUICE_SECRETS_KEY: secrets.SLUICE_SECRETS_KEY!, SLUICE_ADMIN_KEY: secrets.SLUICE_ADMIN_KEY! }
+    expect(configured({ ...environment, ...keys })).toMatchObject({ placement: "cluster", partitions: 12, node: "pod-0" })
     expect(node.enableServiceLinks).toBe(false)
     expect(node.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(40)
   })
@@ -252,9 +256,9 @@ describe("the units of systemd", () => {
     const { Environment, ExecStart, TimeoutStopSec, User } = unit("sluice.service")
     expect(ExecStart![0]).toMatch(/\/node_modules\/sluice\/bin\/sluice\.js serve$/)
     expect(User).toEqual(["sluice"])
-    expect(Number(TimeoutStopSec![0])).toBeGreaterThanOrEqual(30)
+    expect(Number(TimeoutStopSec![0])).toBeGreaterThanOrEqual(40)
     configured(Object.fromEntries(Environment![0]!.split(" ").map((pair) => pair.split("=") as [string, string])))
-    expect(unit("nats.service").ExecStart).toEqual(["/usr/local/bin/nats-server -c /etc/nats.conf"])
+    expect(unit("nats.service").ExecStart).toEqual(["/usr/local/bin/nats-server -c /etc/nats.conf --store_dir /var/lib/nats"])
   })
 })
 

@@ -117,6 +117,15 @@ export const beginBackup = Effect.fnUntraced(function* (
     })
   )
   const id = new Date(yield* Clock.currentTimeMillis).toISOString().replaceAll(/[-:.]/g, "")
+  const newest = (yield* attempt(`The folder ${folder} cannot be read`, () => readdir(folder)))
+    .filter((name) => idPattern.test(name))
+    .toSorted()
+    .at(-1)
+  // Backups sort by their time: one that sorts behind another would be the first to be removed.
+  if (newest !== undefined && newest >= id)
+    return yield* new BackupRefused({
+      message: `The folder ${folder} has a backup ${newest} of a later time than now (${id}): set the clock, or choose another folder`
+    })
   const partial = join(folder, `${id}${partialSuffix}`)
   yield* attempt(`The folder ${folder} cannot be written to`, async () => {
     for (const name of await readdir(folder))

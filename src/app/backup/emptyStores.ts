@@ -46,6 +46,15 @@ const seeded = new Set([
 export const requireEmptyDatabase: Effect.Effect<void, BackupRefused | SqlError.SqlError, SqlClient.SqlClient> =
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const [role] = yield* sql<{ readonly mayFill: boolean; readonly name: string }>`
+      select current_user::text as name, has_schema_privilege(current_schema(), 'CREATE') and not exists (
+        select from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+          and not pg_has_role(current_user, relowner, 'USAGE')
+      ) as "mayFill"`
+    if (role?.mayFill !== true)
+      return yield* new BackupRefused({
+        message: `The role ${role?.name} may not make and fill the tables: restore as their owner, then run sluice migrate --runtime-role with the role that runs the platform. Nothing was changed`
+      })
     const tables = yield* sql<{ readonly name: string; readonly home: string }>`
       select c.relname::text as name, current_database()::text as home from pg_class c
       join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
@@ -85,7 +94,7 @@ export const requireNoStreams = Effect.fnUntraced(function* (api: Api.JetStreamA
   const whole = found.filter(({ config }) => !isHalfRestored(config)).map(({ config }) => config.name)
   if (whole.length > 0)
     return yield* new BackupRefused({
-      message: `NATS is not empty: it has ${whole.join(", ")}. Nothing was changed. Restore into an empty one (NATS_URL), or into a data folder of its own (SLUICE_DATA_DIR); remove streams only if you are sure that nobody needs them (nats stream rm)`
+      message: `NATS is not empty: it has ${whole.join(", ")}. Nothing was changed. Restore into an empty one (NATS_URL), or into a data folder of its own (SLUICE_DATA_DIR); remove the streams (nats stream rm) only if nobody needs them`
     })
   return found.map(({ config }) => config.name)
 })

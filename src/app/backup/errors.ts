@@ -16,6 +16,6 @@ export class BackupBroken extends Data.TaggedError("BackupBroken")<{
     const { id, problems } = this
     const shown = problems.slice(0, shownProblems).map((problem) => `\n  ${problem}`)
     const more = problems.length > shownProblems ? `\n  and ${problems.length - shownProblems} more` : ""
-    return `The backup ${id} is not whole; take an earlier one with --at, or make a new one:${shown.join("")}${more}`
+    return `The backup ${id} is not whole. Make a new one with sluice backup --full, which uses none of its files, or try an earlier one with --at:${shown.join("")}${more}`
   }
 }

@@ -38,8 +38,10 @@ export interface BackupReport {
   /** Messages that were copied now, and those that an earlier backup had. */
   readonly copied: number
   readonly reused: number
-  /** Backups that were removed; undefined where one cannot be read, and none was removed. */
+  /** Backups that were removed; undefined where one cannot be read or removed. */
   readonly removed: ReadonlyArray<string> | undefined
+  /** Why earlier ones could not be removed, although they could be read. */
+  readonly kept?: string
 }
 
 /** Whether all files are there in their full length. Their content is for `sluice backup verify`. */
@@ -103,12 +105,17 @@ const takeIn = Effect.fnUntraced(function* (options: BackupOptions) {
     })
   yield* partial.complete(manifest, keys)
   const own = [...manifest.tables, ...manifest.streams.flatMap(({ segments }) => segments)]
+  // The backup is complete by now, whatever becomes of earlier ones.
+  const retirement = yield* Effect.match(retireBackups(folder, keys, options.keep), {
+    onSuccess: (removed): Pick<BackupReport, "kept" | "removed"> => ({ removed }),
+    onFailure: ({ message }) => ({ removed: undefined, kept: message })
+  })
   const report: BackupReport = {
     manifest,
     bytes: own.reduce((sum, { bytes, file }) => sum + (file.startsWith(`${manifest.id}/`) ? bytes : 0), 0),
     copied: copies.reduce((sum, { copied }) => sum + copied, 0),
     reused: copies.reduce((sum, { reused }) => sum + reused, 0),
-    removed: yield* retireBackups(folder, keys, options.keep)
+    ...retirement
   }
   return report
 })

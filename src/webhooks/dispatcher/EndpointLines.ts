@@ -294,7 +294,7 @@ export class EndpointLines {
       const isOwn = isHeld(headId)
       if (this.unsure !== undefined && !(isOwn && isAlone)) {
         const line = this.lineOf(name)
-        // What is known of the line may be its first ones alone, and a later one that nobody knows may be due later.
+        // The known deliveries may be the line's first ones alone, and a later one that nobody knows may be due later.
         if (line !== undefined && (!isAlone || line.stored.size === 0)) this.storeOthers(line)
       }
       if (isOwn) continue
