@@ -185,7 +185,11 @@ describe("deploy/kubernetes/sluice.yaml", () => {
     expect(Result.isFailure(resolveConfig(environment))).toBe(true)
     for (const value of Object.values(secret)) expect(value).toContain("change-me")
     const keys = { SLUICE_SECRETS_KEY: secrets.SLUICE_SECRETS_KEY!, SLUICE_ADMIN_KEY: secrets.SLUICE_ADMIN_KEY! }
-    expect(configured({ ...environment, ...keys })).toMatchObject({ placement: "cluster", partitions: 12, node: "pod-0" })
+    expect(configured({ ...environment, ...keys })).toMatchObject({
+      placement: "cluster",
+      partitions: 12,
+      node: "pod-0"
+    })
     expect(node.enableServiceLinks).toBe(false)
     expect(node.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(40)
   })
@@ -258,7 +262,9 @@ describe("the units of systemd", () => {
     expect(User).toEqual(["sluice"])
     expect(Number(TimeoutStopSec![0])).toBeGreaterThanOrEqual(40)
     configured(Object.fromEntries(Environment![0]!.split(" ").map((pair) => pair.split("=") as [string, string])))
-    expect(unit("nats.service").ExecStart).toEqual(["/usr/local/bin/nats-server -c /etc/nats.conf --store_dir /var/lib/nats"])
+    expect(unit("nats.service").ExecStart).toEqual([
+      "/usr/local/bin/nats-server -c /etc/nats.conf --store_dir /var/lib/nats"
+    ])
   })
 })
 

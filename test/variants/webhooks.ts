@@ -172,6 +172,20 @@ export const webhooks: ReadonlyArray<Variant> = [
     finders: ["EndpointLines.unit", "deliveries"]
   },
   {
+    name: "webhooks: attempts begin before the frames behind their commit are read",
+    find: "this.isPumping = false\n    }\n    this.offerWakeup.notify()",
+    replace: "this.isPumping = false\n    }\n    this.pump()",
+    sentence: "a deleted endpoint gets a delivery when a life of its partition begins",
+    finders: ["DispatcherState.unit", "deliveries"]
+  },
+  {
+    name: "webhooks: the row of a deleted endpoint brings it back",
+    find: "if (known > 0 && worker.folded?.endpoint === null && folded.endpoint !== null) return",
+    replace: "",
+    sentence: "a deleted endpoint gets a delivery when a life of its partition begins",
+    finders: ["DispatcherState.unit"]
+  },
+  {
     name: "webhooks: one whose outcome was lost is repeated behind the next",
     find: "if (next !== undefined) this.holdBack(worker, lines, next)",
     replace: "void next",

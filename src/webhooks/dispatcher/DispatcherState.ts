@@ -296,8 +296,21 @@ export class DispatcherState {
     return true
   }
 
-  /** Takes in what the reactor has committed. */
-  committed({ endpoints, queued, retries = [], taken }: CommittedDeliveries): void {
+  /**
+   * Takes in what the reactor has committed. Attempts begin after the turn of the partition: frames behind the commit may
+   * silence an endpoint, and a new life of the partition shows them later in the turn.
+   */
+  committed(committed: CommittedDeliveries): void {
+    this.isPumping = true
+    try {
+      this.takeIn(committed)
+    } finally {
+      this.isPumping = false
+    }
+    this.offerWakeup.notify()
+  }
+
+  private takeIn({ endpoints, queued, retries = [], taken }: CommittedDeliveries): void {
     this.followed(endpoints)
     for (const { endpoint, endpointId } of endpoints) {
       // Deliveries of a deleted endpoint may be in the store since its worker learned that from the frame.
@@ -312,7 +325,6 @@ export class DispatcherState {
     }
     for (const [endpointId, { lines = [], partition }] of queued)
       this.lines.queued(this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked]), lines)
-    this.pump()
   }
 
   /** The worker of an endpoint, made if it is missing. */
@@ -333,6 +345,8 @@ export class DispatcherState {
     if (worker === undefined) return
     const known = worker.folded?.sequence ?? -1
     if (known > folded.sequence || (known === folded.sequence && worker.isAhead)) return
+    // A deletion that a frame has shown is final. The row may be of a moment before it.
+    if (known > 0 && worker.folded?.endpoint === null && folded.endpoint !== null) return
     worker.isAhead = false
     this.noteReplay(worker, folded)
     this.adopt(worker, folded)
@@ -454,7 +468,7 @@ export class DispatcherState {
 
   /** Begins every attempt that may begin now. */
   pump(): void {
-    // An attempt may end while it begins.
+    // An attempt may end while it begins, or while a commit is taken in.
     if (this.isPumping || this.isDraining) return
     this.isPumping = true
     try {

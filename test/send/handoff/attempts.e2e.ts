@@ -132,6 +132,19 @@ const putOff = (...recipients: ReadonlyArray<string>) => {
   return tries
 }
 
+/**
+ * Waits until an attempt is over and its mail waits for the next one. A clock that moves on before that ends the attempt,
+ * whose mail then waits from that moment.
+ */
+const isPutOff = (id: string, waitMillis: number): Promise<void> =>
+  until(async () => {
+    const { handoff } = (await askPlatform("GET", `/v1/send/emails/${id}`)).body as {
+      readonly handoff?: { readonly lastAnswer: string | null; readonly nextAttemptAt: number | null } | null
+    }
+    // While an attempt is under way, the time is the end of its lease.
+    return handoff?.lastAnswer != null && (handoff.nextAttemptAt ?? 0) >= Date.now() + ahead + 0.8 * waitMillis
+  })
+
 /** Moves the clock on by the rest of a wait, and a little further where that was counted from a moment after the answer. */
 const restOf = async (waitMillis: number, rest: number, hasHappened: () => boolean): Promise<void> => {
   await move(rest * waitMillis)
@@ -158,6 +171,7 @@ it("mail that is put off is tried again after each wait, and has failed after 72
   await until(async () => (await eventsOf(id)).some(({ type }) => type === "send.email.delayed"))
   for (const [index, wait] of waitsMillis.slice(0, 4).entries()) {
     const made = index + 1
+    await isPutOff(id, wait)
     await othersGo()
     await move(0.85 * wait)
     await othersGo()
@@ -166,6 +180,7 @@ it("mail that is put off is tried again after each wait, and has failed after 72
   }
   for (const wait of waitsMillis.slice(4)) {
     expect(await stateOf(id)).toBe("sending")
+    await isPutOff(id, wait)
     await nextTry(tries, wait)
   }
   await reaches(id, "failed")
@@ -187,9 +202,11 @@ it("who was not even tried at the end has bounced like those who were put off, a
   const id = await send(["ann@two.example", ...left])
   await reaches(id, "sent")
   await until(() => tries.count === 1)
-  await othersGo()
-  for (const wait of waitsMillis.slice(0, -1)) await nextTry(tries, wait)
-  await othersGo()
+  for (const wait of waitsMillis.slice(0, -1)) {
+    await isPutOff(id, wait)
+    await nextTry(tries, wait)
+  }
+  await isPutOff(id, waitsMillis.at(-1)!)
   // The relay is so slow that the last one gets no turn.
   let hanging = 0
   const last = left.at(-1)!

@@ -79,12 +79,15 @@ const committed = (
   endpoints: ReadonlyArray<FoldedEndpoint>,
   taken: ReadonlyArray<TakenDelivery> = [],
   queued: ReadonlyArray<string> = []
-) =>
+) => {
   dispatching.committed({
     taken,
     endpoints,
     queued: new Map(queued.map((endpointId) => [endpointId, { partition: 0 }]))
   })
+  // The fiber that the commit wakes, after the turn.
+  dispatching.pump()
+}
 
 describe("the dispatcher's memory", () => {
   it("given deliveries handed over with their endpoint, then attempts begin at once, within its pace", () => {
@@ -96,6 +99,25 @@ describe("the dispatcher's memory", () => {
     )
     expect(begun).toHaveLength(4)
     expect(dispatching.held.size).toBe(6)
+  })
+
+  it("given a commit and a later frame of the same turn that silences its endpoint, then no attempt begins", () => {
+    for (const later of [null, paused]) {
+      const { begun, dispatching } = dispatchingOf()
+      dispatching.committed({ endpoints: [state("a", active)], taken: [delivery("a")], queued: new Map() })
+      dispatching.followed([state("a", later, 2)])
+      dispatching.pump()
+      expect(begun).toEqual([])
+    }
+  })
+
+  it("given a deleted endpoint, then a row of before brings it back in no way", () => {
+    const { begun, dispatching } = dispatchingOf()
+    committed(dispatching, [state("a", active, 4)])
+    dispatching.followed([state("a", null, 4)])
+    committed(dispatching, [state("a", active, 4)], [delivery("a")])
+    expect(begun).toEqual([])
+    expect(dispatching.returned).toHaveLength(1)
   })
 
   it("given deliveries of an endpoint that is not known yet, then they wait until it is", () => {
