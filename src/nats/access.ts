@@ -26,7 +26,7 @@ export interface NatsFiles {
   readonly certificateKey?: string | undefined
 }
 
-/** Reads a file again for each connection. One that cannot be read then leaves what was read before. */
+/** Reads a file again for each connection. If it cannot be read, the last text is used. */
 const rereads = (path: string): (() => Uint8Array) => {
   let last: Uint8Array = new Uint8Array(0)
   return () => {

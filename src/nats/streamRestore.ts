@@ -205,7 +205,7 @@ const patiently = <A>(stream: string, call: Effect.Effect<A, RequestFailed | Api
     times: attempts
   }).pipe(Effect.mapError(failed(stream)))
 
-/** No stream gets that far, so a message that expects it is refused: by whom it is, takes messages. */
+/** No stream gets that far, so a message that expects it is refused. A leader that refuses takes messages. */
 const neverLast = String(Number.MAX_SAFE_INTEGER)
 
 /** Waits until a stream that was just created has a leader, which a cluster elects after its answer. Stores nothing. */

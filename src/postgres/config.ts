@@ -131,7 +131,8 @@ const passwordOf = ({ passFile, password }: PgAddress, target: PgTarget) => {
   const problem = passFile === undefined ? undefined : unreadable(passFile)
   if (problem !== undefined)
     return Effect.fail(new PostgresUrlInvalid({ detail: `its password file ${passFile} cannot be read: ${problem}` }))
-  const path = passFile ?? defaultPasswordFile()
+  if (passFile !== undefined) return Effect.succeed(passwordFrom(passFile, target))
+  const path = defaultPasswordFile(target)
   return Effect.succeed(path === undefined ? undefined : passwordFrom(path, target))
 }
 

@@ -114,7 +114,7 @@ const isOwner = (sql: SqlClient.SqlClient, table: string) =>
 const createDay = (sql: SqlClient.SqlClient, table: string, day: number, storage: string, owns: boolean) => {
   const name = partitionOfDay(table, day)
   const [since, until] = [day * dayMillis, (day + 1) * dayMillis]
-  if (!owns) return sql`select sluice_create_day(${table}, ${name}, ${storage}, ${since}, ${until})`
+  if (!owns) return sql`select sluice_create_day(${table}, ${name}, ${storage})`
   // Attached after creation: creating it as a partition would lock the table against readers and writers until the
   // commit.
   return Effect.andThen(

@@ -52,13 +52,19 @@ export const unreadable = (path: string): string | undefined => {
 }
 
 /**
- * The file that is read where none is named; undefined where it is not there. As in libpq it does not count if others
- * than its owner may read it. A named file does: Kubernetes mounts secrets for a group.
+ * The user's own file, read where none is named; undefined where it has no line for the target: it may be there for
+ * other servers. As in libpq it does not count if others than its owner may read it. A named file does: Kubernetes
+ * mounts secrets for a group.
  */
-export const defaultPasswordFile = (): string | undefined => {
-  const path = join(homedir(), ".pgpass")
-  if (unreadable(path) !== undefined) return undefined
-  return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0 ? undefined : path
+export const defaultPasswordFile = (target: PgTarget): string | undefined => {
+  try {
+    const path = join(homedir(), ".pgpass")
+    if (passwordIn(readFileSync(path, "utf8"), target) === undefined) return undefined
+    return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0 ? undefined : path
+  } catch {
+    // A user of a container may have no home directory.
+    return undefined
+  }
 }
 
 /**

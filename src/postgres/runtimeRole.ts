@@ -15,7 +15,7 @@ export class RoleMissing extends Data.TaggedError("RoleMissing")<{ readonly role
 }
 
 /** The functions' names with their arguments, as PostgreSQL writes them. */
-export const createDayFunction = "sluice_create_day(text, text, text, bigint, bigint)"
+export const createDayFunction = "sluice_create_day(text, text, text)"
 export const dropDayFunction = "sluice_drop_day(text, text)"
 
 /**
@@ -34,19 +34,26 @@ export const createDayFunctions: Effect.Effect<void, SqlError.SqlError, SqlClien
         raise exception '% is no day of %', day, parent using errcode = 'invalid_parameter_value';
       end if;`
   yield* sql.unsafe(`
-    create function sluice_create_day(parent text, day text, storage text, since bigint, until bigint)
-    returns void ${safely} as $$
+    create function sluice_create_day(parent text, day text, storage text) returns void ${safely} as $$
+    declare
+      midnight bigint;
     begin ${requireDay}
       if storage !~ '^(with \\(fillfactor = [0-9]{1,3}\\))?$' then
         raise exception '% is no storage of a day', storage using errcode = 'invalid_parameter_value';
       end if;
+      -- The bounds follow from the name, so a day that lies elsewhere cannot be made.
+      midnight := extract(epoch from to_date(right(day, 8), 'YYYYMMDD')::timestamp) * 1000;
       execute format('create table %I (like %I including all) %s', day, parent, storage);
-      execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, day, since, until);
+      execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, day, midnight,
+        midnight + 86400000);
     end $$`).unprepared
   yield* sql.unsafe(`
     create function sluice_drop_day(parent text, day text) returns void ${safely} as $$
     begin ${requireDay}
-      execute format('drop table if exists %I', day);
+      if exists (select from pg_inherits where inhrelid = to_regclass(quote_ident(day))
+          and inhparent = to_regclass(quote_ident(parent))) then
+        execute format('drop table %I', day);
+      end if;
     end $$`).unprepared
   for (const name of [createDayFunction, dropDayFunction])
     yield* sql.unsafe(`revoke execute on function ${name} from public`).unprepared

@@ -1,7 +1,11 @@
 /** The password file as libpq's documentation describes it (34.16). */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { passwordIn } from "../../src/postgres/passwordFile.ts"
+import { vi } from "vitest"
+import { defaultPasswordFile, passwordIn } from "../../src/postgres/passwordFile.ts"
 
 const target = { host: "db.internal", port: 5_432, database: "sluice", user: "app" }
 
@@ -43,4 +47,23 @@ describe("the password of a target", () => {
       expect(passwordIn(text, { host, port: 5_432, database, user })).toBe(password)
     }
   )
+})
+
+describe("the user's own file", () => {
+  it("is read where it has a line for the target and belongs to its owner alone", () => {
+    const home = mkdtempSync(join(tmpdir(), "sluice-home-"))
+    const path = join(home, ".pgpass")
+    vi.stubEnv("HOME", home)
+    try {
+      expect(defaultPasswordFile(target)).toBeUndefined()
+      writeFileSync(path, "db.internal:5432:sluice:app:secret\n", { mode: 0o600 })
+      expect(defaultPasswordFile(target)).toBe(path)
+      expect(defaultPasswordFile({ ...target, host: "elsewhere" })).toBeUndefined()
+      chmodSync(path, 0o640)
+      expect(defaultPasswordFile(target)).toBeUndefined()
+    } finally {
+      vi.unstubAllEnvs()
+      rmSync(home, { recursive: true })
+    }
+  })
 })

@@ -48,6 +48,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("a ro
     Effect.gen(function* () {
       yield* migrate(migrations)
       const { client, role } = yield* makeRole
+      const owned = yield* SqlClient.SqlClient
       yield* grantRuntime(role)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -72,8 +73,9 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("a ro
           "select sluice_drop_day('things', 'schema_migrations')",
           "select sluice_drop_day('things', 'things_d2026030')",
           "select sluice_drop_day('schema_migrations', 'schema_migrations_d20260301')",
-          `select sluice_create_day('things', 'things_d20260303', 'with (fillfactor = 70); drop table things', 1, 2)`,
-          `select sluice_create_day('things"; drop table things; --', 'x_d20260303', '', 1, 2)`
+          `select sluice_create_day('things', 'things_d20260303', 'with (fillfactor = 70); drop table things')`,
+          `select sluice_create_day('things"; drop table things; --', 'x_d20260303', '')`,
+          "select sluice_create_day('things', 'things_d20261399', '')"
         ]
         for (const statement of refusals)
           expect([statement, (yield* Effect.flip(sql.unsafe(statement).unprepared))._tag]).toEqual([
@@ -85,7 +87,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("a ro
         yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql.unsafe("create temporary table things (at int8) partition by range (at)").unprepared
-            yield* sql`select sluice_create_day('things', 'things_d20260305', '', ${midnight + 4 * dayMillis}, ${midnight + 5 * dayMillis})`
+            yield* sql`select sluice_create_day('things', 'things_d20260305', '')`
           })
         )
         expect(
@@ -93,6 +95,10 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("a ro
             join pg_class c on c.oid = inhrelid join pg_class p on p.oid = inhparent
             where c.relname = 'things_d20260305'`
         ).toEqual([{ parent: "public.things" }])
+        // A table whose name is a day's, but that is none.
+        yield* owned.unsafe("create table things_d20260399 (at int8)").unprepared
+        yield* sql`select sluice_drop_day('things', 'things_d20260399')`
+        expect(yield* sql`select to_regclass('things_d20260399')::text as name`).toEqual([{ name: "things_d20260399" }])
       }).pipe(Effect.provide(DayPartitions.layer.pipe(Layer.provideMerge(Layer.fresh(client)))))
 
       const stranger = yield* makeRole

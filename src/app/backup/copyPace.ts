@@ -1,4 +1,4 @@
-/** Bounds the reads of a backup: their rate, so that the platform has the disks for itself, and their patience. */
+/** Bounds the reads of a backup: their rate, so that the platform keeps its share of the disks, and their patience. */
 import { Clock, Duration, Effect } from "effect"
 import { BackupRefused } from "./errors.ts"
 

@@ -92,7 +92,7 @@ export const publicCheck = ({ host, publicUrl }: Pick<Config, "host" | "publicUr
   const check = "public address"
   if (publicUrl === undefined)
     return isEverywhere(host)
-      ? warning(check, `others cannot reach what links begin with: set ${settings.publicUrl.env}`)
+      ? warning(check, `links begin with an address that others cannot reach: set ${settings.publicUrl.env}`)
       : ok(check, `links begin with the address of the API`)
   const { hostname, protocol } = new URL(publicUrl)
   return protocol === "http:" && !/^(localhost|127\.|\[::1\])/.test(hostname)
