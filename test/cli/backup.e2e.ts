@@ -15,6 +15,7 @@ import {
   startLoad,
   startReceiver
 } from "../backup/facts.ts"
+import { deleteStreams } from "../support/deleteStreams.ts"
 import { commandHere } from "../support/here.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { ok, okJson, until, useDatabases, useFolders } from "./support.ts"
@@ -64,24 +65,6 @@ const begin = async () => {
   adminUrl = (JSON.parse(await readFile(join(dataDir, "run.json"), "utf8")) as { adminUrl: string }).adminUrl
 }
 
-/** Deletes the platform's streams, as the loss of their disk would. */
-const deleteStreams = async (): Promise<number> => {
-  const { host, password, username } = new URL(inject("natsUrl"))
-  const client = await connect({ servers: host, user: username, pass: password })
-  try {
-    const manager = await jetstreamManager(client)
-    let count = 0
-    for await (const info of manager.streams.list()) {
-      if (!info.config.name.startsWith(`${namespace}-`)) continue
-      await manager.streams.delete(info.config.name)
-      count++
-    }
-    return count
-  } finally {
-    await client.close()
-  }
-}
-
 const backUp = async (...flags: ReadonlyArray<string>) => {
   begunAt.push(Date.now())
   taken.push(await okJson(["backup", backups, ...flags], named))
@@ -112,7 +95,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await platform?.stop()
-  await deleteStreams()
+  await deleteStreams(namespace)
   receiver.stop()
 })
 
@@ -184,7 +167,7 @@ describe("a restored platform", () => {
     expect(await refusalOf(["restore", backups], named)).toMatch(
       /is not empty: its table \w+ has rows\. Nothing was changed/
     )
-    expect(await deleteStreams()).toBeGreaterThan(2)
+    expect(await deleteStreams(namespace)).toBeGreaterThan(2)
     choose(await database(), await folder())
     const said = await ok(["restore", backups, "--at", taken[1]!.id], named)
     expect(said).toContain(`Restored the backup ${taken[1]!.id}`)
@@ -224,7 +207,7 @@ describe("a restored platform", () => {
   it("names what is lost where the log is older than PostgreSQL, and how to go on", async () => {
     await platform!.stop()
     platform = undefined
-    await deleteStreams()
+    await deleteStreams(namespace)
     const said = await ok(["restore", backups, "--only", "nats"], named)
     expect(said).toMatch(/partition \d: .* has seen frame \d+, and the log ends at \d+: frames \d+ to \d+ are missing/)
     expect(said).toContain("sluice recover")
