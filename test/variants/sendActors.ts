@@ -151,7 +151,7 @@ export const sendActors: ReadonlyArray<Variant> = [
   },
   {
     name: "sending: an email may be scheduled for any time",
-    find: "Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis",
+    find: "Number.isSafeInteger(scheduledAt) && scheduledAt <= latest))\n      return `an email",
     replace: "Number.isSafeInteger(scheduledAt)",
     sentence: "an email waits longer than its content is kept",
     finders: ["decideAdmission.unit"]

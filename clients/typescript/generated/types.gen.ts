@@ -864,16 +864,25 @@ export type CreateSendDomain = {
     region?: string;
 };
 
-export type ChangedEmail = {
+export type RescheduledEmail = {
     object: 'email';
     id: string;
+    /**
+     * ISO 8601
+     */
+    scheduled_at: string;
 };
 
 export type RescheduleEmail = {
     /**
-     * ISO 8601, at most 30 days ahead
+     * ISO 8601, or words such as `in 2 hours` or `Friday at 3pm ET`; at most 30 days ahead
      */
     scheduled_at: string;
+};
+
+export type ChangedEmail = {
+    object: 'email';
+    id: string;
 };
 
 export type Email = {
@@ -1062,6 +1071,10 @@ export type SentEmail = {
      */
     heldUntil?: string;
     /**
+     * Where it is scheduled: ISO 8601
+     */
+    scheduled_at?: string;
+    /**
      * Recipients that are left out, because the account does not send to them
      */
     suppressed?: Array<string>;
@@ -1141,7 +1154,7 @@ export type SendEmail = {
         content_id?: string | null;
     }> | null;
     /**
-     * When it is to be sent: ISO 8601, at most 30 days ahead
+     * When it is to be sent: ISO 8601, or words such as `in 2 hours` or `Friday at 3pm ET`; at most 30 days ahead
      */
     scheduled_at?: string | null;
 };
@@ -5938,9 +5951,9 @@ export type EmailsRescheduleError = EmailsRescheduleErrors[keyof EmailsReschedul
 
 export type EmailsRescheduleResponses = {
     /**
-     * ChangedEmail
+     * RescheduledEmail
      */
-    200: ChangedEmail;
+    200: RescheduledEmail;
 };
 
 export type EmailsRescheduleResponse = EmailsRescheduleResponses[keyof EmailsRescheduleResponses];
