@@ -104,7 +104,7 @@ describe("[platform 9.10] words for a day against a calendar that is walked", ()
     [" UTC+5:45", "Asia/Kathmandu"],
     [" Pacific/Auckland", "Pacific/Auckland"]
   ] as const
-  const formats = new Map(
+  const formats = new Map<string, Intl.DateTimeFormat>(
     zones.map(([, zone]) => [
       zone,
       new Intl.DateTimeFormat("en-GB", {
