@@ -202,7 +202,10 @@ export const settings = {
     description: "API of a platform elsewhere that sluice listen follows; default: the one running in the data folder"
   }),
   apiKey: secret(
-    apiKey({ env: "SLUICE_API_KEY", description: "Key by which sluice listen reads its organization's events" })
+    apiKey({
+      env: "SLUICE_API_KEY",
+      description: "Key by which sluice listen and sluice suppressions act for an organization"
+    })
   ),
   development: oneOf(["on", "off"])({
     env: "SLUICE_DEVELOPMENT",

@@ -6750,6 +6750,53 @@ export type SendSuppressionsAddResponses = {
 
 export type SendSuppressionsAddResponse = SendSuppressionsAddResponses[keyof SendSuppressionsAddResponses];
 
+export type SendSuppressionsExportData = {
+    body?: never;
+    path?: never;
+    query?: {
+        origin?: 'bounce' | 'complaint' | 'manual' | 'unsubscribe';
+    };
+    url: '/v1/send/suppressions/export';
+};
+
+export type SendSuppressionsExportErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: SendInvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: SendUnauthorizedError;
+    /**
+     * The key lacks the service, or may not do this
+     */
+    403: SendForbiddenError;
+    /**
+     * The request rate is used up; wait `Retry-After` seconds
+     */
+    429: SendRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: SendInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: SendUnavailableError;
+};
+
+export type SendSuppressionsExportError = SendSuppressionsExportErrors[keyof SendSuppressionsExportErrors];
+
+export type SendSuppressionsExportResponses = {
+    /**
+     * Success
+     */
+    200: Blob | File;
+};
+
+export type SendSuppressionsExportResponse = SendSuppressionsExportResponses[keyof SendSuppressionsExportResponses];
+
 export type SendSuppressionsDeleteData = {
     body?: never;
     path: {
