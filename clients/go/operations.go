@@ -312,6 +312,11 @@ func (c *Client) SendSuppressionsList(ctx context.Context, query Query, into any
 	return c.Request(ctx, "GET", "/v1/send/suppressions", query, nil, into)
 }
 
+// SendSuppressionsExport: Export the suppressed addresses as CSV.
+func (c *Client) SendSuppressionsExport(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/send/suppressions/export", query, nil, into)
+}
+
 // SendSuppressionsGet: Get a suppressed address by its id or itself.
 func (c *Client) SendSuppressionsGet(ctx context.Context, idOrEmail string, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/send/suppressions/"+url.PathEscape(idOrEmail), query, nil, into)

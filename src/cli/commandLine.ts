@@ -20,6 +20,7 @@ const commands = {
   lookup: async () => (await import("./lookup.ts")).lookup,
   send: async () => (await import("./send.ts")).send,
   domains: async () => (await import("./domains.ts")).domains,
+  suppressions: async () => (await import("./suppressions.ts")).suppressions,
   feedback: async () => (await import("./feedback.ts")).feedback,
   listen: async () => (await import("./listen.ts")).listen,
   mcp: async () => (await import("./mcp.ts")).mcp,

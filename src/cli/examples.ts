@@ -59,6 +59,11 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice domains verify": [["sluice domains verify example.com --org org_1a2b", "by its records"]],
   "sluice feedback": [["sluice feedback import ./bounces", "reports that were collected as files"]],
   "sluice feedback import": [["sluice feedback import ./bounces", "a folder of mails"]],
+  "sluice suppressions": [["sluice suppressions export", "the list of the account of SLUICE_API_KEY, as CSV"]],
+  "sluice suppressions export": [
+    ["sluice suppressions export --origin bounce", "addresses that bounced for good, oldest first"]
+  ],
+  "sluice suppressions import": [["sluice suppressions import list.csv", "an address a line; safe to repeat"]],
   "sluice listen": [["sluice listen --forward-to http://127.0.0.1:3000/hook", "every event, signed"]],
   "sluice mcp": [
     ["SLUICE_API_KEY=sk_test_… sluice mcp", "tools that read, with a test key"],

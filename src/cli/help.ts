@@ -92,7 +92,7 @@ const groupsOf = (
 const commandGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Subcommands to run the platform": ["serve", "doctor", "migrate", "config", "ingest", "cluster"],
   "Subcommands for organizations": ["orgs", "keys", "console", "numbers", "sites", "invoices"],
-  "Subcommands for email": ["send", "domains", "feedback"],
+  "Subcommands for email": ["send", "domains", "suppressions", "feedback"],
   "Subcommands for developers": ["listen", "trigger", "mcp", "simulate"],
   "Subcommands to look inside": ["inspect", "parked"],
   "Subcommands to back up and repair": ["backup", "restore", "recover"]

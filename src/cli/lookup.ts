@@ -2,7 +2,7 @@
  * Implements `sluice lookup < numbers.csv > results.csv` (docs/platform.md, 4.5): a line for each number, in the order
  * of the input, as it is read. The memory in use does not grow with the input.
  */
-import { Effect, PlatformError, Stdio, Stream } from "effect"
+import { Effect, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import type { DirectoryNumber } from "../admin/lookupsApi.ts"
@@ -11,6 +11,7 @@ import { maximumLookups } from "../telco/numberResult.ts"
 import type { TelcoFault } from "../telco/telcoApi.ts"
 import { withAdmin } from "./admin.ts"
 import { settingFlags } from "./flags.ts"
+import { hasNoReader } from "./output.ts"
 
 /** Requests in transit: while one is answered, the next one is written. */
 const requestsAtOnce = 2
@@ -75,13 +76,6 @@ const makeNumbers = () => {
     }
   }
 }
-
-/** Whether the reader of stdout has all that it wanted, such as `head`. */
-const hasNoReader = (error: unknown): boolean =>
-  error instanceof PlatformError.PlatformError &&
-  error.reason.cause instanceof Error &&
-  "code" in error.reason.cause &&
-  error.reason.cause.code === "EPIPE"
 
 export const lookup = Command.make("lookup", { dataDir: settingFlags.dataDir }, (flags) =>
   withAdmin(

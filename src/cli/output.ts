@@ -1,6 +1,6 @@
 /** Prints the output of commands: results on stdout (tables, or JSON with `--json`), everything else on stderr. */
 import { resolve } from "node:path"
-import { Console, Effect, Schema, SchemaIssue } from "effect"
+import { Console, Effect, PlatformError, Schema, SchemaIssue } from "effect"
 import { CliError } from "effect/cli"
 import { HttpClientError } from "effect/http"
 import { explainFull } from "../embedded/room.ts"
@@ -84,3 +84,10 @@ export const printTable = (
 /** A point in time as a person reads it: `2026-01-31 09:05 UTC`. */
 export const shownTime = (millis: number | null): string =>
   millis === null ? "-" : `${new Date(millis).toISOString().replace("T", " ").slice(0, 16)} UTC`
+
+/** Whether the reader of stdout has all that it wanted, such as `head`. */
+export const hasNoReader = (error: unknown): boolean =>
+  error instanceof PlatformError.PlatformError &&
+  error.reason.cause instanceof Error &&
+  "code" in error.reason.cause &&
+  error.reason.cause.code === "EPIPE"

@@ -17,7 +17,7 @@ import { builtInCatalogue } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
 import { layerObservability, logsAsJson, watchStart } from "../config/observability.ts"
-import { type Config, demoWanted, mailboxWanted, settings } from "../config/settings.ts"
+import { type Config, demoWanted, isPlainSubmission, mailboxWanted, settings } from "../config/settings.ts"
 import { Directory } from "../directory/Directory.ts"
 import { healthReport } from "../directory/health.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
@@ -41,6 +41,7 @@ import { mailboxPages } from "../send/handoff/mailbox/mailboxPages.ts"
 import { parseRelayAddress, relayName } from "../send/handoff/smtp/relayAddress.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { VerificationMail } from "../send/senders/addresses/VerificationMail.ts"
+import { listenForSubmission } from "../send/submission/SubmissionListener.ts"
 import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
 import { folderAdminKey } from "./admin.ts"
 import { banner, bannerLine, onStdout } from "./banner.ts"
@@ -393,6 +394,34 @@ const tellMeaning = Effect.fnUntraced(function* (config: Config) {
   yield* progress(mailSentence(config))
 })
 
+/** The files of a certificate, if both are set; the settings refuse one alone. */
+const filesOf = (certificate: string | undefined, key: string | undefined) =>
+  certificate === undefined || key === undefined ? undefined : { certificate, key }
+
+/** Opens the listeners for bounces and for submitted mail, as far as they are wanted. */
+const listenForMail = Effect.fnUntraced(function* (config: Config) {
+  if (config.bouncePort !== undefined) {
+    const port = yield* listenForBounces({
+      host: config.bounceHost,
+      port: config.bouncePort,
+      domain: config.bounceDomain ?? "",
+      feedbackAddresses: config.feedbackAddresses,
+      tls: filesOf(config.bounceTlsCert, config.bounceTlsKey)
+    })
+    yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
+  }
+  // A node with this role serves no customer.
+  if (config.submissionPort === undefined || config.role === "engine") return
+  const port = yield* listenForSubmission({
+    host: config.submissionHost,
+    port: config.submissionPort,
+    name: config.publicUrl === undefined ? "localhost" : new URL(config.publicUrl).hostname,
+    tls: filesOf(config.submissionTlsCert, config.submissionTlsKey),
+    isPlainAllowed: isPlainSubmission(config)
+  })
+  yield* progress(`Mail may be submitted by SMTP on ${config.submissionHost}:${port}, with an API key as the password`)
+})
+
 const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat: WorkerSeat | undefined) {
   const start = yield* begin(given, seat)
   const { config } = start
@@ -407,19 +436,7 @@ const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat:
     const addresses = yield* openListeners(start)
     if (seat === undefined) yield* publish(start, addresses)
     yield* handOver(start)
-    if (config.bouncePort !== undefined) {
-      const port = yield* listenForBounces({
-        host: config.bounceHost,
-        port: config.bouncePort,
-        domain: config.bounceDomain ?? "",
-        feedbackAddresses: config.feedbackAddresses,
-        tls:
-          config.bounceTlsCert === undefined || config.bounceTlsKey === undefined
-            ? undefined
-            : { certificate: config.bounceTlsCert, key: config.bounceTlsKey }
-      })
-      yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
-    }
+    yield* listenForMail(config)
     start.reached.url = (config.publicUrl ?? addresses.apiUrl).replace(/\/+$/, "")
     if (config.publicUrl === undefined && isEverywhere(config.host))
       yield* progress(`Links begin with ${start.reached.url}, which others cannot reach: set SLUICE_PUBLIC_URL`)

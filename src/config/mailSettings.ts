@@ -79,6 +79,28 @@ export const mailSettings = {
     description:
       "Addresses that are registered with feedback loops of mail providers, separated by commas, whose complaints are taken at SLUICE_BOUNCE_PORT too; default: none"
   }),
+  submissionPort: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_SUBMISSION_PORT",
+    description:
+      "Port on which applications submit mail by SMTP, with an API key as the password, usually 587; default: none may"
+  }),
+  submissionHost: text({
+    env: "SLUICE_SUBMISSION_HOST",
+    fallback: "127.0.0.1",
+    description: "Address on which mail is submitted"
+  }),
+  submissionTlsCert: text({
+    env: "SLUICE_SUBMISSION_TLS_CERT",
+    description:
+      "File with the certificate, in PEM and with those that lead to its authority, for mail that is submitted (STARTTLS); needed except in development mode on a loopback address"
+  }),
+  submissionTlsKey: text({
+    env: "SLUICE_SUBMISSION_TLS_KEY",
+    description: "File with the private key of that certificate, in PEM"
+  }),
   mailFrom: mailAddress({
     env: "SLUICE_MAIL_FROM",
     fallback: "Sluice <no-reply@sluice.invalid>",

@@ -202,7 +202,10 @@ export const settings = {
     description: "API of a platform elsewhere that sluice listen follows; default: the one running in the data folder"
   }),
   apiKey: secret(
-    apiKey({ env: "SLUICE_API_KEY", description: "Key by which sluice listen reads its organization's events" })
+    apiKey({
+      env: "SLUICE_API_KEY",
+      description: "Key by which sluice listen and sluice suppressions act for an organization"
+    })
   ),
   development: oneOf(["on", "off"])({
     env: "SLUICE_DEVELOPMENT",
@@ -341,6 +344,7 @@ type Defaulted =
   | "maxBodyBytes"
   | "webhookTargets"
   | "bounceHost"
+  | "submissionHost"
   | "smtpTls"
   | "smtpConnections"
   | "holdMail"
@@ -408,6 +412,12 @@ const faultsTogether = (config: Readonly<Record<string, unknown>>): ReadonlyArra
     faults.push(`${settings.feedbackAddresses.env} needs ${settings.bouncePort.env}, where their mail is taken`)
   if ((config.bounceTlsCert === undefined) !== (config.bounceTlsKey === undefined))
     faults.push(`${settings.bounceTlsCert.env} and ${settings.bounceTlsKey.env} belong together: set both`)
+  if ((config.submissionTlsCert === undefined) !== (config.submissionTlsKey === undefined))
+    faults.push(`${settings.submissionTlsCert.env} and ${settings.submissionTlsKey.env} belong together: set both`)
+  if (config.submissionPort !== undefined && config.submissionTlsCert === undefined && !isPlainSubmission(config))
+    faults.push(
+      `${settings.submissionPort.env} needs ${settings.submissionTlsCert.env} and ${settings.submissionTlsKey.env}, because keys go over TLS alone, except in development mode on a loopback address`
+    )
   if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))
     faults.push(`${settings.stripeKey.env} and ${settings.stripeWebhookSecret.env} belong together: set both`)
   const natsFiles = Object.entries(natsSettings).filter(([name]) => /^nats(Cred|Nkey|Auth|Cert)/.test(name))
@@ -518,6 +528,13 @@ export const connectionsPerWorker = 6
 /** Whether only this machine can reach a listener on this host. */
 const isLoopback = (host: unknown): boolean =>
   typeof host === "string" && /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
+
+/** Whether keys may come to the listener for submission without TLS (docs/handoff.md, 7). */
+export const isPlainSubmission = ({
+  development,
+  submissionHost
+}: Readonly<Record<"development" | "submissionHost", unknown>>): boolean =>
+  development === "on" && isLoopback(submissionHost)
 
 /** Whether a first start makes the demo organization (docs/platform.md, 2.7: by choice, or in development mode). */
 export const demoWanted = (config: Config): boolean => config.demo === "on"

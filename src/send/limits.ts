@@ -144,6 +144,12 @@ export const removedSenderMillis = 30 * dayMillis
 /** The longest time ahead for which mail may be scheduled (docs/platform.md, 9.1). See {@link Admission}. */
 export const maximumScheduleMillis = 30 * dayMillis
 
+/**
+ * The time by which the clock of the node that decides may be behind that of the node that read a schedule such as
+ * `in 30 days`. See {@link Admission}.
+ */
+export const scheduleSkewMillis = 60_000
+
 /** The time for which an email is kept after its last change, once it is in a final state. See {@link Admission}. */
 export const keptEmailMillis = 30 * dayMillis
 

@@ -1,10 +1,10 @@
 /** Handles requests to talk. Needs `Talk`. */
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { BulkheadFull } from "../common/Bulkhead.ts"
 import { baseApi } from "../http/baseApi.ts"
+import { cutSlowCaller } from "../http/cutSlowCaller.ts"
 import { retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { builtWith } from "../http/smallContext.ts"
 import { SentenceInvalidRequest, SentenceRateLimited, SentenceUnavailable } from "../http/wireErrors.ts"
@@ -46,21 +46,6 @@ const failures = {
     )
 }
 
-/**
- * Cuts the connection of a caller who takes the audio too slowly, because it would keep its place, and of one who has
- * closed its side, because nobody may be reading while the audio is made. The request then ends.
- */
-const whileCalled = Effect.gen(function* () {
-  const { socket } = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-  const cut = () => void socket.destroy()
-  yield* Effect.forkScoped(Effect.andThen(Effect.sleep(speechTimeoutMillis), Effect.sync(cut)))
-  yield* Effect.acquireRelease(
-    Effect.sync(() => (socket.readableEnded ? cut() : socket.once("end", cut))),
-    // The connection goes on to the next request.
-    () => Effect.sync(() => socket.off("end", cut))
-  )
-})
-
 export const layerTalk = HttpApiBuilder.group(
   baseApi.add(TalkApi),
   "talk",
@@ -70,7 +55,7 @@ export const layerTalk = HttpApiBuilder.group(
       speech: ({ payload }) =>
         Effect.gen(function* () {
           const principal = yield* CurrentPrincipal
-          yield* whileCalled
+          yield* cutSlowCaller(speechTimeoutMillis)
           const { format = "wav", speed = 1, text, voice } = payload
           const { byteLength, bytes, contentType } = yield* talk.speak(ownerOf(principal), {
             text: text.toWellFormed(),

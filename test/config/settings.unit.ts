@@ -162,6 +162,23 @@ describe("configuration", () => {
     expect(resolved({ SLUICE_PORT: "8080", SLUICE_ADMIN_PORT: "8080", SLUICE_HOST: "::1" }).config.port).toBe(8080)
   })
 
+  it("[handoff 7] wants a certificate for submitted mail, except in development mode on a loopback address", () => {
+    const faultsOf = (environment: Record<string, string>) => {
+      const result = resolveConfig({ SLUICE_SUBMISSION_PORT: "587", ...environment }, {})
+      return Result.isFailure(result) ? result.failure.faults.map((fault) => fault.split(",")[0]) : []
+    }
+    const missing = "SLUICE_SUBMISSION_PORT needs SLUICE_SUBMISSION_TLS_CERT and SLUICE_SUBMISSION_TLS_KEY"
+    expect(faultsOf({})).toEqual([missing])
+    expect(faultsOf({ SLUICE_DEVELOPMENT: "on", SLUICE_SUBMISSION_HOST: "0.0.0.0" })).toEqual([missing])
+    expect(faultsOf({ SLUICE_DEVELOPMENT: "on", NODE_ENV: "production" })).toEqual([missing])
+    expect(faultsOf({ SLUICE_DEVELOPMENT: "on" })).toEqual([])
+    const certificate = { SLUICE_SUBMISSION_TLS_CERT: "a.pem" }
+    expect(faultsOf(certificate)).toEqual([
+      "SLUICE_SUBMISSION_TLS_CERT and SLUICE_SUBMISSION_TLS_KEY belong together: set both"
+    ])
+    expect(faultsOf({ ...certificate, SLUICE_SUBMISSION_TLS_KEY: "b.pem" })).toEqual([])
+  })
+
   it("names variables that look like ours and are not", () => {
     expect(resolved({ SLUICE_PROT: "1", PATH: "/bin" }).unknown).toEqual(["SLUICE_PROT"])
     const ofOthers = {

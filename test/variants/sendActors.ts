@@ -151,8 +151,8 @@ export const sendActors: ReadonlyArray<Variant> = [
   },
   {
     name: "sending: an email may be scheduled for any time",
-    find: "Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis",
-    replace: "Number.isSafeInteger(scheduledAt)",
+    find: "if (scheduledAt !== undefined && !(Number.isSafeInteger(scheduledAt) && scheduledAt <= latest))",
+    replace: "if (scheduledAt !== undefined && !Number.isSafeInteger(scheduledAt))",
     sentence: "an email waits longer than its content is kept",
     finders: ["decideAdmission.unit"]
   },

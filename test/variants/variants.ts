@@ -13,6 +13,7 @@ import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
 import { stores } from "./stores.ts"
+import { submission } from "./submission.ts"
 import { tasks } from "./tasks.ts"
 import { webhooks } from "./webhooks.ts"
 
@@ -28,6 +29,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendActors,
   ...handoff,
   ...mailTasks,
+  ...submission,
   ...access,
   ...backups,
   ...directory,

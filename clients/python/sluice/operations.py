@@ -257,6 +257,10 @@ class Operations:
         """List suppressed addresses, newest first."""
         return self.request("GET", "/v1/send/suppressions", query, None)
 
+    def send_suppressions_export(self, **query: Any) -> Any:
+        """Export the suppressed addresses as CSV."""
+        return self.request("GET", "/v1/send/suppressions/export", query, None)
+
     def send_suppressions_get(self, id_or_email: str, **query: Any) -> Any:
         """Get a suppressed address by its id or itself."""
         return self.request("GET", f"/v1/send/suppressions/{_part(id_or_email)}", query, None)

@@ -864,16 +864,25 @@ export type CreateSendDomain = {
     region?: string;
 };
 
-export type ChangedEmail = {
+export type RescheduledEmail = {
     object: 'email';
     id: string;
+    /**
+     * ISO 8601
+     */
+    scheduled_at: string;
 };
 
 export type RescheduleEmail = {
     /**
-     * ISO 8601, at most 30 days ahead
+     * ISO 8601, or words such as `in 2 hours` or `Friday at 3pm ET`; at most 30 days ahead
      */
     scheduled_at: string;
+};
+
+export type ChangedEmail = {
+    object: 'email';
+    id: string;
 };
 
 export type Email = {
@@ -1062,6 +1071,10 @@ export type SentEmail = {
      */
     heldUntil?: string;
     /**
+     * Where it is scheduled: ISO 8601
+     */
+    scheduled_at?: string;
+    /**
      * Recipients that are left out, because the account does not send to them
      */
     suppressed?: Array<string>;
@@ -1141,7 +1154,7 @@ export type SendEmail = {
         content_id?: string | null;
     }> | null;
     /**
-     * When it is to be sent: ISO 8601, at most 30 days ahead
+     * When it is to be sent: ISO 8601, or words such as `in 2 hours` or `Friday at 3pm ET`; at most 30 days ahead
      */
     scheduled_at?: string | null;
 };
@@ -5938,9 +5951,9 @@ export type EmailsRescheduleError = EmailsRescheduleErrors[keyof EmailsReschedul
 
 export type EmailsRescheduleResponses = {
     /**
-     * ChangedEmail
+     * RescheduledEmail
      */
-    200: ChangedEmail;
+    200: RescheduledEmail;
 };
 
 export type EmailsRescheduleResponse = EmailsRescheduleResponses[keyof EmailsRescheduleResponses];
@@ -6736,6 +6749,53 @@ export type SendSuppressionsAddResponses = {
 };
 
 export type SendSuppressionsAddResponse = SendSuppressionsAddResponses[keyof SendSuppressionsAddResponses];
+
+export type SendSuppressionsExportData = {
+    body?: never;
+    path?: never;
+    query?: {
+        origin?: 'bounce' | 'complaint' | 'manual' | 'unsubscribe';
+    };
+    url: '/v1/send/suppressions/export';
+};
+
+export type SendSuppressionsExportErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: SendInvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: SendUnauthorizedError;
+    /**
+     * The key lacks the service, or may not do this
+     */
+    403: SendForbiddenError;
+    /**
+     * The request rate is used up; wait `Retry-After` seconds
+     */
+    429: SendRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: SendInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: SendUnavailableError;
+};
+
+export type SendSuppressionsExportError = SendSuppressionsExportErrors[keyof SendSuppressionsExportErrors];
+
+export type SendSuppressionsExportResponses = {
+    /**
+     * Success
+     */
+    200: Blob | File;
+};
+
+export type SendSuppressionsExportResponse = SendSuppressionsExportResponses[keyof SendSuppressionsExportResponses];
 
 export type SendSuppressionsDeleteData = {
     body?: never;

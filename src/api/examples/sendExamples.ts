@@ -51,7 +51,7 @@ export const emailExamples = (): OperationExamples => ({
       handoff: null
     }
   },
-  "emails.reschedule": { body: { scheduled_at: later }, answer: changed },
+  "emails.reschedule": { body: { scheduled_at: later }, answer: { ...changed, scheduled_at: later } },
   "emails.cancel": { answer: changed }
 })
 

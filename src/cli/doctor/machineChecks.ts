@@ -126,7 +126,8 @@ export const machineChecks = Effect.fnUntraced(function* (config: Config) {
   })
   const certificates = [
     ["NATS certificate", config.natsCertificate],
-    ["certificate for bounces", config.bounceTlsCert]
+    ["certificate for bounces", config.bounceTlsCert],
+    ["certificate for submission", config.submissionTlsCert]
   ] as const
   return [
     folderCheck(path),

@@ -129,13 +129,15 @@ const unlessRejected = (error: SendAccountRejection | OnceError): Effect.Effect<
 const refused = (error: SendAccountRejection | OnceError): Effect.Effect<never, SendRejection | OnceError> =>
   isSendRejection(error) ? Effect.fail(error) : unlessRejected(error)
 
-const sentEmail = ({ heldUntil, id, state, suppressed }: EmailAnswer, recipients: ReadonlyArray<string>): SentEmail => {
+const sentEmail = (answer: EmailAnswer, recipients: ReadonlyArray<string>): SentEmail => {
+  const { heldUntil, id, scheduledAt, state, suppressed } = answer
   const left = suppressed === 0 ? [] : suppressedOf(recipients, { suppressed })
   return {
     id,
     // Admission makes an email of no other state.
     state: state as SentEmail["state"],
     ...(heldUntil === undefined ? {} : { heldUntil: new Date(heldUntil).toISOString() }),
+    ...(scheduledAt === undefined ? {} : { scheduled_at: new Date(scheduledAt).toISOString() }),
     ...(left.length === 0 ? {} : { suppressed: left })
   }
 }

@@ -36,7 +36,10 @@ export const EmailForm = Schema.Struct({
   headers: optional(Schema.Record(Schema.String, Schema.String), "Headers of your own"),
   tags: optional(Schema.Array(TagForm), "Kept with the email; letters, digits, - and _"),
   attachments: optional(Schema.Array(AttachmentForm), "At most 10"),
-  scheduled_at: optional(Schema.String, "When it is to be sent: ISO 8601, at most 30 days ahead")
+  scheduled_at: optional(
+    Schema.String,
+    "When it is to be sent: ISO 8601, or words such as `in 2 hours` or `Friday at 3pm ET`; at most 30 days ahead"
+  )
 }).annotate({ identifier: "SendEmail" })
 export type EmailForm = typeof EmailForm.Type
 
@@ -51,6 +54,7 @@ export const SentEmail = Schema.Struct({
   heldUntil: Schema.optionalKey(Schema.String).annotate({
     description: "Where it is held and that is known: ISO 8601, an upper bound"
   }),
+  scheduled_at: Schema.optionalKey(Schema.String).annotate({ description: "Where it is scheduled: ISO 8601" }),
   suppressed: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
     description: "Recipients that are left out, because the account does not send to them"
   })
@@ -135,3 +139,10 @@ export const EmailList = Schema.Struct({
 export const ChangedEmail = Schema.Struct({ object: Schema.Literal("email"), id: Schema.String }).annotate({
   identifier: "ChangedEmail"
 })
+
+/** The answer to a new time of an email. */
+export const RescheduledEmail = Schema.Struct({
+  object: Schema.Literal("email"),
+  id: Schema.String,
+  scheduled_at: IsoTime
+}).annotate({ identifier: "RescheduledEmail" })

@@ -40,7 +40,8 @@ const reservedHeaders: ReadonlySet<string> = new Set([
 
 const reservedBeginnings = ["content-", "arc-", "resent-", "x-sluice-"] as const
 
-const isReserved = (name: string): boolean =>
+/** Whether the platform writes a header itself, or leaves it to mail servers. The name is in lower case. */
+export const isReserved = (name: string): boolean =>
   reservedHeaders.has(name) || reservedBeginnings.some((beginning) => name.startsWith(beginning))
 
 /** A line of a mail has at most 998 octets, and a header is folded at its blanks alone. */

@@ -11,7 +11,8 @@ import { riskySignalsOf } from "../rules/content/index.ts"
 import { type Address, isSimulator, readAddress } from "./addresses.ts"
 import type { EmailForm } from "./forms.ts"
 import { attachmentsOf, headersOf, tagsOf } from "./headersAndAttachments.ts"
-import { Fault, fault, isLine, timeOf } from "./readFields.ts"
+import { Fault, fault, isLine } from "./readFields.ts"
+import { expectedScheduleTime, scheduleTimeOf } from "./scheduleTime.ts"
 
 /** The bounds that a request is checked against. */
 export interface Checks {
@@ -63,9 +64,8 @@ const bodyOf = (field: "html" | "text", given: string | null | undefined): strin
 }
 
 const scheduleOf = (given: string, now: number): number => {
-  const time = timeOf(given)
-  if (time === undefined)
-    throw fault("scheduled_at", given, "Expected ISO 8601 with a zone, such as 2026-03-01T09:30:00Z")
+  const time = scheduleTimeOf(given, now)
+  if (time === undefined) throw fault("scheduled_at", given, expectedScheduleTime)
   if (time > now + maximumScheduleMillis) throw fault("scheduled_at", given, "Expected a time at most 30 days ahead")
   return time
 }

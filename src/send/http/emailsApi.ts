@@ -21,7 +21,16 @@ import {
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import { MaximumBodyBytes } from "../../http/rawBody.ts"
 import { type CurrentPrincipal, SendAccess } from "../../platform/access.ts"
-import { BatchForm, ChangedEmail, EmailForm, EmailList, SentEmail, SentEmails, ShownEmail } from "../emails/forms.ts"
+import {
+  BatchForm,
+  ChangedEmail,
+  EmailForm,
+  EmailList,
+  RescheduledEmail,
+  SentEmail,
+  SentEmails,
+  ShownEmail
+} from "../emails/forms.ts"
 import { maximumSendBodyBytes } from "../limits.ts"
 import { shownStates } from "../rules/emailStates.ts"
 import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejectionErrors.ts"
@@ -172,9 +181,11 @@ const cancel = HttpApiEndpoint.post("cancel", "/v1/send/emails/:id/cancel", {
 const reschedule = HttpApiEndpoint.patch("reschedule", "/v1/send/emails/:id", {
   params: { id: emailId },
   payload: Schema.Struct({
-    scheduled_at: Schema.String.annotate({ description: "ISO 8601, at most 30 days ahead" })
+    scheduled_at: Schema.String.annotate({
+      description: "ISO 8601, or words such as `in 2 hours` or `Friday at 3pm ET`; at most 30 days ahead"
+    })
   }).annotate({ identifier: "RescheduleEmail" }),
-  success: ChangedEmail,
+  success: RescheduledEmail,
   error: [NestedInvalidRequest, NestedNotFound, NestedConflict, NestedUnavailable]
 })
   .middleware(SendAccess)

@@ -177,7 +177,7 @@ export const layerEmails = HttpApiBuilder.group(
             Effect.catch(emailFault),
             inTime
           )
-          return changed(params.id)
+          return { ...changed(params.id), scheduled_at: iso(time.success) }
         })
     })
   })

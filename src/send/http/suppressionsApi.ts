@@ -9,7 +9,13 @@ import { origins } from "../account/suppressions/suppression.ts"
 import { maximumEmails } from "../limits.ts"
 import { pageOf, pageQuery } from "./answerPage.ts"
 import { idempotent, once } from "./domainsApi.ts"
-import { SendIdempotencyConflict, SendInvalidRequest, SendNotFound, SendUnavailable } from "./sendErrors.ts"
+import {
+  SendIdempotencyConflict,
+  SendInvalidRequest,
+  SendNotFound,
+  SendRateLimited,
+  SendUnavailable
+} from "./sendErrors.ts"
 
 const idOrEmail = Schema.String.check(
   Schema.isPattern(/^[^\s\p{Cc}\p{Cs}]{1,320}$/u, { message: "Expected an id of the list, or an address" })
@@ -69,6 +75,18 @@ const list = HttpApiEndpoint.get("list", "/v1/send/suppressions", {
   error: [SendInvalidRequest, SendUnavailable]
 }).annotateMerge(OpenApi.annotations({ summary: "List suppressed addresses, newest first" }))
 
+const exported = HttpApiEndpoint.get("export", "/v1/send/suppressions/export", {
+  query: { origin: Schema.optional(origin) },
+  success: HttpApiSchema.StreamUint8Array({ contentType: "text/csv" }),
+  error: [SendInvalidRequest, SendRateLimited, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Export the suppressed addresses as CSV",
+    description:
+      "A line for each address, oldest first, with `email`, `origin` and `created_at` in ISO 8601, behind a line with these names. It is written as it is read. An organization may have 2 of them written at once, else 429."
+  })
+)
+
 const get = HttpApiEndpoint.get("get", "/v1/send/suppressions/:idOrEmail", {
   params: { idOrEmail },
   success: SendSuppression,
@@ -106,7 +124,7 @@ const removeBatch = HttpApiEndpoint.post("removeBatch", "/v1/send/suppressions/b
 
 /** All endpoints of the suppression list. */
 export class SendSuppressionsApi extends HttpApiGroup.make("sendSuppressions")
-  .add(add, list, get, remove, addBatch, removeBatch)
+  .add(add, list, exported, get, remove, addBatch, removeBatch)
   .middleware(SendAccess)
   .annotateMerge(
     OpenApi.annotations({

@@ -156,8 +156,12 @@ describe("an email", () => {
       { attachments: [{ content: "", filename: "a", content_id: "a\n" }] },
       "content_id"
     ],
-    ["a time without a zone", { scheduled_at: "2026-03-01T14:00:00" }, "ISO 8601"],
-    ["words for a time", { scheduled_at: "in 1 hour" }, "ISO 8601"],
+    [
+      "words that are no time",
+      { scheduled_at: "soon" },
+      "Invalid field 'scheduled_at': \"soon\". Expected ISO 8601 such as 2026-03-01T09:30:00Z, or words such as 'in 2 hours', 'tomorrow at 9am' or 'Friday at 3pm ET'."
+    ],
+    ["words for more than 30 days ahead", { scheduled_at: "in 31 days" }, "at most 30 days"],
     ["a time more than 30 days ahead", { scheduled_at: "2026-03-31T12:00:01Z" }, "at most 30 days"]
   ])("[platform 9.10] is refused with %s", (_, more, told) => {
     expect(faultOf(more)).toContain(told)
@@ -176,6 +180,9 @@ describe("a time", () => {
     ["2026-03-01T13:00:00.250Z", now + 3_600_250],
     ["2026-03-01T08:00:00-05:00", now + 3_600_000],
     ["2020-02-29T00:00:00Z", Date.parse("2020-02-29T00:00:00Z")],
+    ["2026-03-01T13:00:00", now + 3_600_000],
+    ["in 1 hour", now + 3_600_000],
+    ["in 30 days", now + 30 * 86_400_000],
     ["2026-03-31T12:00:00Z", now + 30 * 86_400_000]
   ])("%s is read", (text, millis) => {
     expect(readTime(text, now)).toEqual(Result.succeed(millis))

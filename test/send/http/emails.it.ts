@@ -92,8 +92,15 @@ describe("an email", () => {
     const { ask, sent } = await platform().account()
     const id = await sent({ scheduled_at: inAnHour() })
     const at = new Date(Date.now() + 2 * 3_600_000).toISOString()
-    expect((await ask("PATCH", `${emails}/${id}`, { scheduled_at: at })).body).toEqual({ object: "email", id })
+    expect((await ask("PATCH", `${emails}/${id}`, { scheduled_at: at })).body).toEqual({
+      object: "email",
+      id,
+      scheduled_at: at
+    })
     expect((await ask("GET", `${emails}/${id}`)).body).toMatchObject({ state: "scheduled", scheduled_at: at })
+    const words = (await ask("PATCH", `${emails}/${id}`, { scheduled_at: "tomorrow at 9am" })).body as Shown
+    expect((await ask("GET", `${emails}/${id}`)).body).toMatchObject({ scheduled_at: words.scheduled_at })
+    expect(words.scheduled_at).toMatch(/T09:00:00\.000Z$/)
     for (const scheduled_at of [
       "tomorrow",
       "2026-02-30T00:00:00Z",

@@ -103,8 +103,14 @@ describe("the resend package", () => {
     const { id } = dataOf(await resend.emails.send({ ...mail, scheduledAt: at }))
     expect(dataOf(await resend.emails.get(id))).toMatchObject({ last_event: "scheduled", scheduled_at: at })
     const later = new Date(Date.parse(at) + 60_000).toISOString()
-    expect(dataOf(await resend.emails.update({ id, scheduledAt: later }))).toEqual({ object: "email", id })
+    expect(dataOf(await resend.emails.update({ id, scheduledAt: later }))).toEqual({
+      object: "email",
+      id,
+      scheduled_at: later
+    })
     expect(dataOf(await resend.emails.get(id)).scheduled_at).toBe(later)
+    const words = dataOf(await resend.emails.send({ ...mail, scheduledAt: "in 1 min" }))
+    expect(dataOf(await resend.emails.get(words.id)).last_event).toBe("scheduled")
     expect(dataOf(await resend.emails.cancel(id))).toEqual({ object: "email", id })
     expect(dataOf(await resend.emails.get(id)).last_event).toBe("canceled")
   })

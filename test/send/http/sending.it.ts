@@ -127,9 +127,28 @@ describe("a request to send", () => {
     expect(answer.body).toEqual({
       data: [
         { id: expect.any(String), state: "queued" },
-        { id: expect.any(String), state: "scheduled" }
+        { id: expect.any(String), state: "scheduled", scheduled_at: at }
       ]
     })
+  })
+
+  it("[platform 9.10] with words for its time is answered with that time, and a repeat with the same one", async () => {
+    const { ask, key } = await platform().account()
+    const body = { ...mail, scheduled_at: "in 2 hours" }
+    const before = Date.now()
+    const first = await ask("POST", send, body, { "idempotency-key": key })
+    const { id, scheduled_at: at } = first.body as { readonly id: string; readonly scheduled_at: string }
+    const after = Date.now()
+    expect(first.body).toEqual({ id, state: "scheduled", scheduled_at: new Date(Date.parse(at)).toISOString() })
+    expect(Date.parse(at)).toBeGreaterThanOrEqual(before + 7_200_000)
+    expect(Date.parse(at)).toBeLessThanOrEqual(after + 7_200_000)
+    expect((await ask("GET", `/v1/send/emails/${id}`)).body).toMatchObject({ state: "scheduled", scheduled_at: at })
+    await until(async () => Date.now() > after)
+    const again = await ask("POST", send, body, { "idempotency-key": key })
+    expect(again.headers.get("idempotency-replayed")).toBe("true")
+    expect(again.body).toEqual(first.body)
+    const other = await ask("POST", send, { ...body, scheduled_at: "in 3 hours" }, { "idempotency-key": key })
+    expect(other.status).toBe(409)
   })
 
   it("[platform 9.6] over the sender's daily cap is held, with the midnight at which it fits", async () => {

@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto"
 import * as Actor from "../../../engine/Actor.ts"
-import { keptEmailMillis, maximumHeard, maximumScheduleMillis } from "../../limits.ts"
+import { keptEmailMillis, maximumHeard, maximumScheduleMillis, scheduleSkewMillis } from "../../limits.ts"
 import { pageOf } from "../../rules/hold.ts"
 import { bareAddress, pageKey, senderKey } from "./actorKeys.ts"
 import { EmailCommand, EmailFact, EmailRejection, EmailState } from "./model.ts"
@@ -157,7 +157,7 @@ const reschedule = (
   now: number
 ): Decision => {
   if (state.state !== "scheduled") return Actor.rejected({ _tag: "NotWaiting", state: state.state })
-  const latest = now + maximumScheduleMillis
+  const latest = now + maximumScheduleMillis + scheduleSkewMillis
   if (!(Number.isSafeInteger(scheduledAt) && scheduledAt <= latest))
     return Actor.rejected({ _tag: "ScheduleInvalid", latest })
   const fact: EmailFact = { _tag: "Rescheduled", at: now, scheduledAt }

@@ -5,7 +5,7 @@
 import { formatLevels } from "../../../common/formatLevels.ts"
 import * as Actor from "../../../engine/Actor.ts"
 import { OrganizationActor } from "../../../platform/OrganizationActor.ts"
-import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../../limits.ts"
+import { maximumEmails, maximumRecipients, maximumScheduleMillis, scheduleSkewMillis } from "../../limits.ts"
 import { type AdmissionAnswer, admission } from "../../rules/admission.ts"
 import { warningsOf } from "../../rules/pauseWarnings.ts"
 import { accountEvents, warningEvents } from "./accountEvents.ts"
@@ -83,10 +83,11 @@ export const admitTouches = (command: Admit, organization: string, mode: Mode): 
 const problemOf = ({ emails }: Admit, now: number, read: Actor.DecideContext["read"]): string | undefined => {
   if (emails.length === 0 || emails.length > maximumEmails) return `a request has 1 to ${maximumEmails} emails`
   const ids = new Set<string>()
+  const latest = now + maximumScheduleMillis + scheduleSkewMillis
   for (const { id, recipients, scheduledAt } of emails) {
     if (recipients.length === 0 || recipients.length > maximumRecipients)
       return `an email has 1 to ${maximumRecipients} recipients`
-    if (scheduledAt !== undefined && !(Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis))
+    if (scheduledAt !== undefined && !(Number.isSafeInteger(scheduledAt) && scheduledAt <= latest))
       return `an email is scheduled at most ${maximumScheduleMillis} ms ahead`
     // Only what memory shows: each request has new ids, and an idempotency key stands before a repeat.
     if (ids.has(id) || read(SendEmail, id).state !== "none") return `the id ${id} was used before`
@@ -187,7 +188,14 @@ class Placing {
     const dispatched: EmailFact = { _tag: "Dispatched", at, ...(suppressed === 0 ? {} : { suppressed }) }
     this.others.push(SendEmail.facts(id, this.goes && state === "queued" ? [accepted, dispatched] : [accepted]))
     const heldUntil = held?.heldUntil ?? undefined
-    this.answers.push({ id, state, suppressed, ...(heldUntil === undefined ? {} : { heldUntil }) })
+    this.answers.push({
+      id,
+      state,
+      suppressed,
+      ...(heldUntil === undefined ? {} : { heldUntil }),
+      // A repeat of a request with words for a time is answered with the time that the first one got.
+      ...(state === "scheduled" && scheduledAt !== undefined ? { scheduledAt } : {})
+    })
   }
 }
 

@@ -350,7 +350,9 @@ export const EmailAnswer = Schema.Struct({
   /** The recipients that were taken out: bit n is recipient n (`suppressedOf`). */
   suppressed: Schema.Finite,
   /** Unix milliseconds of the midnight at which a held email fits; left out if it is unknown. */
-  heldUntil: Schema.optionalKey(Schema.Finite)
+  heldUntil: Schema.optionalKey(Schema.Finite),
+  /** Unix milliseconds of a scheduled email's time; left out by versions that did not answer it. */
+  scheduledAt: Schema.optionalKey(Schema.Finite)
 })
 export type EmailAnswer = typeof EmailAnswer.Type
 

@@ -12,7 +12,7 @@ import { makeRepeats } from "../../emails/repeats.ts"
 import { normalizedAddress } from "../../senders/addresses/model.ts"
 import type { Account } from "../../senders/domains/model.ts"
 import { SendSuppressions, type SuppressionCommand, type SuppressionReason, suppressionPlace } from "../actors/index.ts"
-import { type Origin, type Suppression, suppressionId } from "./suppression.ts"
+import { type Origin, type Suppression, simulatorDomain, suppressionId } from "./suppression.ts"
 
 /** The time for which a change waits until the list shows it; normally milliseconds. */
 const projectionWaitMillis = 2_000
@@ -20,9 +20,6 @@ const projectionPollMillis = 20
 
 /** Most addresses that are looked up at their actors concurrently. */
 const asksAtOnce = 16
-
-/** The domain whose addresses simulate outcomes for test keys, and are never suppressed. */
-const simulatorDomain = "simulator.invalid"
 
 /** The given text is no address, or none that can be suppressed. */
 export class SuppressionInvalid extends Data.TaggedError("SuppressionInvalid")<{ readonly given: string }> {}

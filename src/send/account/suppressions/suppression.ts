@@ -14,6 +14,9 @@ export const originOf: Readonly<Record<SuppressionReason, Origin>> = {
   unsubscribed: "unsubscribe"
 }
 
+/** The domain whose addresses simulate outcomes for test keys, and are never suppressed. */
+export const simulatorDomain = "simulator.invalid"
+
 export interface Suppression {
   readonly id: string
   readonly email: string

@@ -5,13 +5,20 @@
  */
 import { Clock, Data, Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server"
-import { BoundedMap } from "../../../common/BoundedMap.ts"
+import { CallerLimits } from "../../listener/CallerLimits.ts"
+import {
+  type ListenerCertificateUnusable,
+  type ListenerTls,
+  type ListenerTlsFiles,
+  readListenerTls,
+  renewListenerTls,
+  type TlsListener
+} from "../../listener/listenerTls.ts"
+import { listenUntilEnd, reply } from "../../listener/smtpListener.ts"
 import type { VerpTarget } from "../parse/index.ts"
 import { maximumMailBytes } from "../parse/limits.ts"
 import { FeedbackIntake } from "./FeedbackIntake.ts"
 import {
-  certificateLookMillis,
-  countedAddresses,
   inboundIdleMillis,
   intakeMillis,
   intakesAtOnce,
@@ -21,44 +28,10 @@ import {
   maximumMailsOfAddress,
   maximumReturnPaths
 } from "./limits.ts"
-import {
-  type BounceCertificateUnusable,
-  type ListenerTls,
-  type ListenerTlsFiles,
-  readListenerTls,
-  tellExpiry
-} from "./listenerTls.ts"
 
-// Limits the requests of each address to the listener. Pure: the time is an argument, in Unix milliseconds.
-
-/** The mails of each address in this minute, and its connections. */
-export class CallerLimits {
-  private readonly mails = new BoundedMap<string, { readonly minute: number; count: number }>(countedAddresses)
-  private readonly connections = new Map<string, number>()
-
-  /** Whether the address may have one more connection. */
-  connect(address: string): boolean {
-    const count = (this.connections.get(address) ?? 0) + 1
-    if (count > maximumConnectionsOfAddress) return false
-    this.connections.set(address, count)
-    return true
-  }
-
-  close(address: string): void {
-    const count = (this.connections.get(address) ?? 0) - 1
-    if (count > 0) this.connections.set(address, count)
-    else this.connections.delete(address)
-  }
-
-  /** Whether the address may send one more mail now. */
-  mail(address: string, now: number): boolean {
-    const minute = Math.floor(now / 60_000)
-    const before = this.mails.get(address)
-    const current = before?.minute === minute ? before : { minute, count: 0 }
-    current.count++
-    this.mails.set(address, current)
-    return current.count <= maximumMailsOfAddress
-  }
+const thisListener: TlsListener = {
+  name: "the listener for bounces",
+  settings: "SLUICE_BOUNCE_TLS_CERT and SLUICE_BOUNCE_TLS_KEY"
 }
 
 export interface BounceListenerOptions {
@@ -89,8 +62,6 @@ export class BouncePortUnavailable extends Data.TaggedError("BouncePortUnavailab
 
 type Done = (error?: Error | null) => void
 
-const reply = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode })
-
 /** The beginning of a mail; the rest of it is not read. */
 const beginningOf = (stream: SMTPServerDataStream): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -120,7 +91,7 @@ const targetsOf = ({ domain, intake }: Handlers, addresses: ReadonlyArray<SMTPSe
   )
 
 const makeServer = (handlers: Handlers): SMTPServer => {
-  const callers = new CallerLimits()
+  const callers = new CallerLimits({ connections: maximumConnectionsOfAddress, perMinute: maximumMailsOfAddress })
   const counted = new WeakSet<SMTPServerSession>()
   return new SMTPServer({
     name: handlers.domain,
@@ -144,7 +115,7 @@ const makeServer = (handlers: Handlers): SMTPServer => {
       if (counted.delete(session)) callers.close(session.remoteAddress)
     },
     onMailFrom: (_address, session, done) =>
-      callers.mail(session.remoteAddress, handlers.now())
+      callers.count(session.remoteAddress, handlers.now())
         ? done()
         : done(reply(450, "4.7.0 Too many mails, come again later")),
     onRcptTo: (address, session, done) => {
@@ -167,24 +138,6 @@ const makeServer = (handlers: Handlers): SMTPServer => {
   })
 }
 
-/** Offers the certificate that is in the files now. If they cannot be used, the old one stays, and the log says so. */
-const renewing = (server: SMTPServer, files: ListenerTlsFiles, begun: ListenerTls) => {
-  let current = begun
-  return Effect.gen(function* () {
-    yield* Effect.sleep(Duration.millis(certificateLookMillis))
-    const found = yield* readListenerTls(files)
-    if (found.fingerprint !== current.fingerprint) {
-      server.updateSecureContext({ cert: found.cert, key: found.key })
-      current = found
-      yield* Effect.logInfo("the listener for bounces offers its new certificate")
-    }
-    yield* tellExpiry(current)
-  }).pipe(
-    Effect.catch((error) => Effect.logWarning(error.message)),
-    Effect.forever
-  )
-}
-
 /** Listens until the scope ends; answers the port. */
 export const listenForBounces = ({
   domain,
@@ -194,11 +147,11 @@ export const listenForBounces = ({
   tls: files
 }: BounceListenerOptions): Effect.Effect<
   number,
-  BouncePortUnavailable | BounceCertificateUnusable,
+  BouncePortUnavailable | ListenerCertificateUnusable,
   FeedbackIntake | Scope.Scope
 > =>
   Effect.gen(function* () {
-    const tls = files === undefined ? undefined : yield* readListenerTls(files)
+    const tls = files === undefined ? undefined : yield* readListenerTls(thisListener, files)
     const intake = yield* FeedbackIntake
     const clock = yield* Clock.Clock
     const fibers = yield* FiberSet.make<void>()
@@ -222,27 +175,12 @@ export const listenForBounces = ({
       take,
       tls
     })
-    if (files !== undefined && tls !== undefined) {
-      yield* tellExpiry(tls)
-      yield* Effect.forkScoped(renewing(server, files, tls))
-    }
-    return yield* Effect.acquireRelease(
-      Effect.callback<number, BouncePortUnavailable>((resume) => {
-        const failed = (error: Error) =>
-          resume(
-            Effect.fail(
-              new BouncePortUnavailable({ host, port, code: (error as NodeJS.ErrnoException).code ?? error.message })
-            )
-          )
-        server.once("error", failed)
-        server.listen(port, host, () => {
-          server.off("error", failed)
-          // Broken connections are the other side's.
-          server.on("error", () => undefined)
-          const address = server.server.address()
-          resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
-        })
-      }),
-      () => Effect.callback<void>((resume) => server.close(() => resume(Effect.void)))
+    if (files !== undefined && tls !== undefined)
+      yield* Effect.forkScoped(renewListenerTls(thisListener, server, files, tls))
+    return yield* listenUntilEnd(
+      server,
+      { host, port },
+      (code) => new BouncePortUnavailable({ host, port, code }),
+      Effect.callback<void>((resume) => server.close(() => resume(Effect.void)))
     )
   })

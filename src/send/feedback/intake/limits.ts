@@ -13,9 +13,6 @@ export const maximumConnectionsOfAddress = 10
 /** Most mails from one address in a minute; later ones get a temporary error. */
 export const maximumMailsOfAddress = 300
 
-/** Addresses whose mails are counted. */
-export const countedAddresses = 10_000
-
 /** Recipients of one mail to the listener. A report goes to one return path. */
 export const maximumReturnPaths = 10
 
@@ -28,6 +25,3 @@ export const intakesAtOnce = 8
 
 /** Bytes of a mail that are imported: the report stands at its beginning, and a request must hold them. */
 export const importedBytes = 150_000
-
-/** The pause between two looks for a new certificate. */
-export const certificateLookMillis = 60 * 60_000

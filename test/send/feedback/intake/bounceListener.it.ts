@@ -1,20 +1,19 @@
 /** The listener for bounces, spoken to by a real SMTP client: whom it takes mail for, what it bounds, and what it answers while reports cannot be counted. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, type Scope } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { createTransport } from "nodemailer"
 import { vi } from "vitest"
 import { listenForBounces } from "../../../../src/send/feedback/intake/BounceListener.ts"
 import { FeedbackIntake, IntakeUnavailable } from "../../../../src/send/feedback/intake/FeedbackIntake.ts"
-import type { ListenerTlsFiles } from "../../../../src/send/feedback/intake/listenerTls.ts"
 import { readVerp, type VerpTarget, verpOf } from "../../../../src/send/feedback/parse/index.ts"
+import type { ListenerTlsFiles } from "../../../../src/send/listener/listenerTls.ts"
 import { patienceMillis } from "../../../support/patience.ts"
-import { until } from "../../../webhooks/until.ts"
+import { smtpClient } from "../../listener/smtpClient.ts"
 
 const key = Buffer.from("32 bytes of the system's secrets")
 const path = verpOf({ emailId: "em_1", recipientIndex: 0 }, "bounces.test", key)
@@ -68,44 +67,11 @@ const brought = (port: number, authority: string) =>
     (result) => (result._tag === "Failure" ? result.failure : undefined)
   )
 
-/** A connection that says lines and hears the last line of each answer. */
-const client = (port: number) =>
-  Effect.gen(function* () {
-    const socket: Socket = yield* Effect.acquireRelease(
-      Effect.sync(() => connect(port, "127.0.0.1").setEncoding("latin1")),
-      (one) => Effect.sync(() => one.destroy())
-    )
-    let heard = ""
-    let isOver = false
-    socket.on("data", (text: string) => {
-      heard += text
-    })
-    socket.on("close", () => {
-      isOver = true
-    })
-    socket.on("error", () => undefined)
-    const answer = until(Effect.sync(() => isOver || /^\d{3} .*\r\n$/m.test(heard))).pipe(
-      Effect.map(() => {
-        const last = heard.trimEnd().split("\r\n").at(-1) ?? ""
-        heard = ""
-        return last
-      })
-    )
-    const say = (line: string) =>
-      Effect.andThen(
-        Effect.sync(() => socket.write(`${line}\r\n`)),
-        answer
-      )
-    yield* answer
-    yield* say("EHLO mx.two.test")
-    return { say }
-  }) satisfies Effect.Effect<unknown, unknown, Scope.Scope>
-
 describe("the listener", () => {
   it.live("takes mail for return paths of ours, whatever their case, and for nobody else", () =>
     Effect.gen(function* () {
       const { port, taken } = yield* listening()
-      const { say } = yield* client(port)
+      const { say } = yield* smtpClient(port)
       assert.match(yield* say("MAIL FROM:<>"), /^250 /)
       const other = verpOf(
         { emailId: "em_1", recipientIndex: 0 },
@@ -133,7 +99,7 @@ describe("the listener", () => {
   it.live("[handoff 6.1] takes mail for the addresses of feedback loops, which names no email", () =>
     Effect.gen(function* () {
       const { port, taken } = yield* listening()
-      const { say } = yield* client(port)
+      const { say } = yield* smtpClient(port)
       yield* say("MAIL FROM:<staff@provider.test>")
       for (const address of ["FBL@bounces.test", "loop@one.test"])
         assert.match(yield* say(`RCPT TO:<${address}>`), /^250 /, address)
@@ -148,7 +114,7 @@ describe("the listener", () => {
   it.live("reads the beginning of a long mail alone", () =>
     Effect.gen(function* () {
       const { port, taken } = yield* listening()
-      const { say } = yield* client(port)
+      const { say } = yield* smtpClient(port)
       yield* say("MAIL FROM:<>")
       yield* say(`RCPT TO:<${path}>`)
       yield* say("DATA")
@@ -161,7 +127,7 @@ describe("the listener", () => {
     Effect.gen(function* () {
       let isAway = true
       const { port, taken } = yield* listening(() => isAway)
-      const { say } = yield* client(port)
+      const { say } = yield* smtpClient(port)
       const send = Effect.gen(function* () {
         yield* say("MAIL FROM:<>")
         yield* say(`RCPT TO:<${path}>`)
@@ -183,7 +149,7 @@ describe("the listener", () => {
       assert.deepStrictEqual(taken, [
         { raw: "Subject: secret\r\n\r\na\r\n", targets: [{ emailId: "em_1", recipientIndex: 0 }] }
       ])
-      const { say } = yield* client(port)
+      const { say } = yield* smtpClient(port)
       assert.match(yield* say("MAIL FROM:<>"), /^250 /)
       assert.match(yield* say("RCPT TO:<postmaster@bounces.test>"), /^550 /)
       const { port: plain } = yield* listening()
@@ -240,8 +206,8 @@ describe("the listener", () => {
   it.live("has few connections for one address", () =>
     Effect.gen(function* () {
       const { port } = yield* listening()
-      yield* Effect.forEach(Array.from({ length: 10 }), () => client(port))
-      const refused = yield* client(port)
+      yield* Effect.forEach(Array.from({ length: 10 }), () => smtpClient(port))
+      const refused = yield* smtpClient(port)
       assert.strictEqual(yield* refused.say("NOOP"), "")
     }).pipe(Effect.scoped)
   )

@@ -28,14 +28,14 @@ const database = useDatabases()
 let folder = ""
 const children: Array<ChildProcess> = []
 let platform: Platform | undefined
-let ports: Readonly<Record<"2525" | "2526" | "3001", number>>
+let ports: Readonly<Record<"2525" | "2526" | "2587" | "3001", number>>
 let environment: Record<string, string> = {}
 
 /** A command as this run has to say it. */
 const here = (command: string): string =>
   command
     .replaceAll("http://127.0.0.1:8080", platform?.url ?? "")
-    .replaceAll(/252[56]|3001/g, (port) => String(ports[port as "2525"]))
+    .replaceAll(/252[56]|2587|3001/g, (port) => String(ports[port as "2525"]))
 
 /** Whether something listens there; a receiver that refuses what is unsigned ends nothing but that connection. */
 const answers = (url: string): Promise<boolean> =>
@@ -60,7 +60,7 @@ const inBackground = (command: string): void => {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-tour-"))
-  ports = { 2525: await freePort(), 2526: await freePort(), 3001: await freePort() }
+  ports = { 2525: await freePort(), 2526: await freePort(), 2587: await freePort(), 3001: await freePort() }
   // The folder stands for a checkout, whose `npx sluice` runs its source.
   await symlink(join(root, "src"), join(folder, "src"))
   await writeFile(join(folder, "npx"), `#!/bin/sh\nshift 2\nexec node ${join(root, "src/main.ts")} "$@"\n`, {
@@ -81,11 +81,12 @@ it("a mail leaves by the relay, its bounce comes back, and the account shows it"
   const settings = Object.fromEntries(
     [...start.matchAll(/(SLUICE_\w+)=(\S+)/g)].map(([, name, value]) => [name, value])
   )
-  expect(Object.keys(settings)).toHaveLength(3)
+  expect(Object.keys(settings)).toHaveLength(4)
   platform = await startPlatform({
     DATABASE_URL: await database("bundled"),
     NATS_URL: inject("natsUrl"),
     // As in the development start.
+    SLUICE_DEVELOPMENT: "on",
     SLUICE_BILLING_PAYMENTS: "automatic",
     SLUICE_WEBHOOK_TARGETS: "any",
     SLUICE_ADMIN_KEY: `adm_${"Ab1".repeat(10)}`,
@@ -124,6 +125,9 @@ it("a mail leaves by the relay, its bounce comes back, and the account shows it"
     state: "bounced",
     last_event: "bounced"
   })
+  expect(await bash(blockWith("smtp://127.0.0.1:2587"))).toMatch(/^< 250 2\.0\.0 em_\w{22} queued\r?\n$/)
+  expect(blocks.some((block) => /^< 250 2\.0\.0 em_\w{22} queued$/.test(block))).toBe(true)
+  await until(async () => (await bash(blockWith("cat relay.log"))).includes("eve@example.net"))
 })
 
 /** Texts of a JSON answer in the guide are those of another day; its fields are not. */
