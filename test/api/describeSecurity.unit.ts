@@ -78,6 +78,7 @@ describe("openapi.json", () => {
       "/v1/send/suppressions",
       "/v1/send/suppressions/batch/add",
       "/v1/send/suppressions/batch/remove",
+      "/v1/send/suppressions/export",
       "/v1/send/suppressions/{idOrEmail}",
       "/v1/send/suppressions/{idOrEmail}",
       "/v1/send/tenants",
