@@ -19,9 +19,11 @@ export {
   type KeysOptions,
   type KeysPage
 } from "./engine/followTypes.ts"
+export * as Ingest from "./engine/Ingest.ts"
 export * as Lane from "./engine/Lane.ts"
 export type { OnceOptions, OnceReply } from "./engine/once.ts"
 export * as Parked from "./engine/Parked.ts"
+export * as ProgramStreams from "./engine/ProgramStreams.ts"
 export { Checkpoints } from "./engine/ports/Checkpoints.ts"
 export { Cursors, ReactorTransaction } from "./engine/ports/Cursors.ts"
 export type * as Ports from "./engine/ports/index.ts"

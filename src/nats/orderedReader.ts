@@ -28,8 +28,8 @@ const nanosPerMilli = 1_000_000
 
 export interface ReaderOptions {
   readonly stream: string
-  /** Only messages stored under this subject; all when left out. */
-  readonly filter?: string
+  /** Only messages stored under this subject, or one of these, which do not overlap; all when left out. */
+  readonly filter?: string | ReadonlyArray<string>
   /** The first sequence to read; what is missing from there on is skipped by the server. */
   readonly from: number
   /** Messages and bytes of one pull; two pulls are held in memory at most. */
@@ -56,6 +56,9 @@ export class ReaderStopped extends Data.TaggedError("ReaderStopped")<{
 export interface OrderedReader {
   /** Answers the messages since the last call, at least one. */
   readonly take: Effect.Effect<ReadonlyArray<Delivered>, ReaderStopped>
+  /** The name of its consumer at the server, and how many messages were taken. */
+  readonly consumer: string
+  readonly taken: () => number
 }
 
 /** Opens a reader; its consumer goes with the scope. */
@@ -77,7 +80,7 @@ export const open = (
           mem_storage: true,
           num_replicas: 1,
           inactive_threshold: inactiveMillis * nanosPerMilli,
-          ...(options.filter === undefined ? {} : { filter_subject: options.filter })
+          ...filterOf(options.filter)
         }),
         (cause) => new ReaderStopped({ message: cause.message, cause })
       ),
@@ -99,6 +102,9 @@ export const open = (
     return reader
   })
 
+const filterOf = (filter: ReaderOptions["filter"]) =>
+  filter === undefined ? {} : typeof filter === "string" ? { filter_subject: filter } : { filter_subjects: filter }
+
 interface OpenPull {
   remaining: number
   readonly close: () => void
@@ -106,6 +112,7 @@ interface OpenPull {
 
 class Reader implements OrderedReader {
   private readonly requests: Requests
+  readonly consumer: string
   private readonly nextSubject: string
   private readonly request: string
   private readonly options: ReaderOptions
@@ -121,6 +128,7 @@ class Reader implements OrderedReader {
   constructor(requests: Requests, consumer: string, options: ReaderOptions) {
     this.requests = requests
     this.options = options
+    this.consumer = consumer
     this.nextSubject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${consumer}`
     this.request = JSON.stringify({
       batch: options.batch,
@@ -156,6 +164,8 @@ class Reader implements OrderedReader {
       this.wake = undefined
     })
   })
+
+  readonly taken = (): number => this.delivered - this.buffer.length
 
   close(): void {
     for (const pull of this.open) pull.close()
