@@ -30,7 +30,7 @@ const pullBytes = 1024 * 1024
 const messageOverheadBytes = 64 * 1024
 
 /** After this long without a message it is asked how far the stream has come without one. */
-const quietMillis = 10_000
+const quietMillis = 5_000
 
 const nanosPerMilli = 1_000_000
 
@@ -164,10 +164,7 @@ export const make = (client: Client): Effect.Effect<ProgramStreams["Service"], n
     const requests = yield* Requests.make(client)
     const api = Api.make(requests)
     const publish = publishing(requests)
-    const before = Effect.fnUntraced(function* (
-      { stream, subjects }: Omit<FollowRequest, "after">,
-      timeMillis: number
-    ) {
+    const before = Effect.fnUntraced(function* (stream: string, timeMillis: number) {
       const name = `sluice-${nuid.next()}`
       yield* api.createConsumer(stream, {
         name,
@@ -176,8 +173,7 @@ export const make = (client: Client): Effect.Effect<ProgramStreams["Service"], n
         ack_policy: "none",
         mem_storage: true,
         num_replicas: 1,
-        inactive_threshold: publishTimeoutMillis * nanosPerMilli,
-        ...(subjects.length === 0 ? {} : { filter_subjects: subjects })
+        inactive_threshold: publishTimeoutMillis * nanosPerMilli
       })
       const { delivered } = yield* api.consumerInfo(stream, name)
       yield* Effect.ignore(api.deleteConsumer(stream, name))
@@ -193,7 +189,7 @@ export const make = (client: Client): Effect.Effect<ProgramStreams["Service"], n
           onSuccess: ({ state }) => ({ first: Math.max(1, state.first_seq), last: state.last_seq }),
           onFailure: unavailable
         }),
-      before: (request, timeMillis) => Effect.mapError(before(request, timeMillis), unavailable),
+      before: (stream, timeMillis) => Effect.mapError(before(stream, timeMillis), unavailable),
       publish
     })
   })

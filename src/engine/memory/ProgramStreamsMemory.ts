@@ -76,11 +76,11 @@ export const make = (store: ProgramStreamsStore): ProgramStreams["Service"] => {
     })
   return ProgramStreams.of({
     ends: (stream) => Effect.map(named(stream), (found) => ({ first: firstOf(found), last: found.last })),
-    before: ({ stream, subjects }, timeMillis) =>
-      Effect.map(named(stream), ({ last, messages }) => {
-        const next = messages.find(({ subject, time }) => time >= timeMillis && isWanted(subject, subjects))
-        return (next?.sequence ?? last + 1) - 1
-      }),
+    before: (stream, timeMillis) =>
+      Effect.map(
+        named(stream),
+        ({ last, messages }) => (messages.find(({ time }) => time >= timeMillis)?.sequence ?? last + 1) - 1
+      ),
     follow: (request) =>
       Stream.unwrap(
         Effect.gen(function* () {

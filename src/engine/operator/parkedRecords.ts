@@ -7,6 +7,7 @@ import { describe } from "../describe.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
 import { outboxName } from "../outbox.ts"
 import { CursorsUnavailable, type ParkedRecord } from "../ports/Cursors.ts"
+import { StreamUnavailable } from "../ports/ProgramStreams.ts"
 import type { Reactor } from "../Reactor.ts"
 import { decodeRecord } from "../records.ts"
 import { internals } from "../shell/partition/internals.ts"
@@ -126,6 +127,7 @@ export const retryParked = Effect.fnUntraced(function* (
       return undefined
     }
     const failure = Cause.squash(exit.cause)
+    if (failure instanceof StreamUnavailable) return yield* new CursorsUnavailable({ message: failure.message })
     if (Cause.hasInterrupts(exit.cause) || failure instanceof CursorsUnavailable)
       return yield* Effect.failCause(exit.cause as Cause.Cause<CursorsUnavailable>)
     return describe(failure)

@@ -120,11 +120,8 @@ export class ProgramStreams extends Context.Service<
 
     readonly ends: (stream: string) => Effect.Effect<StreamEnds, StreamUnavailable>
 
-    /** The place before the first message of the subjects that was stored at that time or later. */
-    readonly before: (
-      request: Omit<FollowRequest, "after">,
-      timeMillis: number
-    ) => Effect.Effect<number, StreamUnavailable>
+    /** The place before the first message that was stored at that time or later. */
+    readonly before: (stream: string, timeMillis: number) => Effect.Effect<number, StreamUnavailable>
 
     /** Stores a message, acknowledged after the stream has it. Each call has a deadline of some seconds. */
     readonly publish: (message: PublishedMessage) => Effect.Effect<void, StreamUnavailable | PublishRefused>

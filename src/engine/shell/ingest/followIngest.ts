@@ -124,14 +124,11 @@ class IngestFollower {
   })
 
   private placeOf(from: IngestStart) {
-    const { ingest, partition, streams } = this
+    const { ingest, streams } = this
     const { stream } = ingest
     if (from === "new") return Effect.map(streams.ends(stream), ({ last }) => last)
     if (from === "beginning") return Effect.map(streams.ends(stream), ({ first }) => first - 1)
-    if ("timeMillis" in from) {
-      const subjects = subjectsOf(ingest, partition.id, partition.context.config.partitions)
-      return streams.before({ stream, subjects }, from.timeMillis)
-    }
+    if ("timeMillis" in from) return streams.before(stream, from.timeMillis)
     const { sequence } = from
     return Effect.map(streams.ends(stream), ({ first }) => Math.max(sequence, first) - 1)
   }
