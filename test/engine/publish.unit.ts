@@ -79,17 +79,19 @@ describe("a publisher", () => {
       const expected = new Map<string, Array<number>>()
       for (let round = 0; round < 10; round++) {
         for (const fault of ["none", "answer lost", "lost", "none", "lost"] as const) state.faults.push(fault)
-        for (const [at, organization] of organizations.entries()) {
-          yield* ask(organization, round * 4 + at)
-          expected.set(organization, [...(expected.get(organization) ?? []), round * 4 + at])
-        }
+        for (const burst of [0, 1])
+          for (const [at, organization] of organizations.entries()) {
+            const amount = round * 8 + burst * 4 + at
+            yield* ask(organization, amount)
+            expected.set(organization, [...(expected.get(organization) ?? []), amount])
+          }
         yield* elapse(0.2, 10)
       }
       yield* elapse(60)
       for (const [organization, all] of expected) assert.deepStrictEqual(cents(stored("sold", organization)), all)
       const ids = state.attempts.map(({ id }) => id)
       assert.isTrue(ids.every((id) => id?.startsWith("sold.") === true))
-      assert.strictEqual(new Set(ids).size, 40)
+      assert.strictEqual(new Set(ids).size, 80)
     })
   )
 

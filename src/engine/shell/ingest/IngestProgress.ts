@@ -13,8 +13,6 @@ export class IngestProgress {
   read: number | undefined = undefined
   /** Messages of the same subjects behind it, as the stream said. */
   behind: number | undefined = undefined
-  /** Notified of each stored frame. */
-  readonly stored = new Wakeup()
   readonly resumed = new Wakeup()
   private newStart: IngestStart | undefined = undefined
 

@@ -111,14 +111,12 @@ class IngestFollower {
     this.partition.metrics.ingestBehind(this.ingest.name, messages)
   }
 
-  /** Records where a new ingest begins, before it takes a message: a crash would begin elsewhere otherwise. */
+  /** Has recorded where a new ingest begins, ahead of its first message: a restart would begin elsewhere otherwise. */
   private readonly begin = Effect.fnUntraced(function* (this: IngestFollower, from: IngestStart) {
     const { ingest, partition, progress } = this
     const { core } = partition
     const start = yield* this.placeOf(from)
-    while (!core.intake.isThrough(ingest.name)) yield* progress.stored.wait
     core.intake.passOver(start, ingest.name)
-    while (this.place !== start) yield* progress.stored.wait
     progress.read = start
     core.intake.passed(start, ingest.name)
   })

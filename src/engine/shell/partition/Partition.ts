@@ -94,7 +94,7 @@ export class Partition {
   private readonly reactorTurns = new Map<string, Semaphore.Semaphore>()
   private readonly reactionListeners = new Set<() => void>()
   readonly outbox = new Outbox()
-  private ingests = new Map<string, IngestProgress>()
+  private readonly ingests = new Map<string, IngestProgress>()
   private isEnding = false
   private restartReason: string | undefined = undefined
   private lastSeen: LogPosition | undefined = undefined
@@ -401,7 +401,6 @@ export class Partition {
   /** Shows a stored frame, whose bytes are `stored` where it has records, to followers and moves the witness. */
   followed({ bytes, head, messages, records }: StoredDraft, stored?: Uint8Array): void {
     this.sawEnd(head)
-    for (const { stored: wakeup } of this.ingests.values()) wakeup.notify()
     this.outbox.take({ ...head, messages })
     const hasReactors = this.context.reactors.length > 0
     if (hasReactors) {
