@@ -50,8 +50,8 @@ const begun = (publishers: ReadonlyArray<ReturnType<typeof sold>>) =>
       ...real,
       publish: Effect.fnUntraced(function* (message) {
         state.attempts.push(message)
-        // An answer takes its time, so that a later record could overtake an earlier one.
-        yield* Effect.sleep("1 millis")
+        // One takes longer than the next, which could overtake it.
+        yield* Effect.sleep(state.attempts.length % 3 === 1 ? "5 millis" : "1 millis")
         const fault = state.faults.shift()
         if (state.isAway || fault === "lost") return yield* away
         yield* real.publish(message)
@@ -79,9 +79,9 @@ describe("a publisher", () => {
       const expected = new Map<string, Array<number>>()
       for (let round = 0; round < 10; round++) {
         for (const fault of ["none", "answer lost", "lost", "none", "lost"] as const) state.faults.push(fault)
-        for (const burst of [0, 1])
+        for (const burst of [0, 1, 2])
           for (const [at, organization] of organizations.entries()) {
-            const amount = round * 8 + burst * 4 + at
+            const amount = round * 12 + burst * 4 + at
             yield* ask(organization, amount)
             expected.set(organization, [...(expected.get(organization) ?? []), amount])
           }
@@ -91,7 +91,7 @@ describe("a publisher", () => {
       for (const [organization, all] of expected) assert.deepStrictEqual(cents(stored("sold", organization)), all)
       const ids = state.attempts.map(({ id }) => id)
       assert.isTrue(ids.every((id) => id?.startsWith("sold.") === true))
-      assert.strictEqual(new Set(ids).size, 80)
+      assert.strictEqual(new Set(ids).size, 120)
     })
   )
 
