@@ -20,7 +20,7 @@ export interface PublishSource<out Record extends LogRecord> {
   readonly record?: Record
 }
 
-/** What is published of a record. See {@link Publish.jetStream}. */
+/** The content of a record's message. See {@link Publish.jetStream}. */
 export interface PublishedContent {
   readonly data: Uint8Array | string
   readonly headers?: Readonly<Record<string, string>>
@@ -109,7 +109,7 @@ export const jetStream = <Source extends LogRecord>(options: PublishOptions<Sour
     wants: options.from.wants,
     ...(options.pace === undefined ? {} : { pace: options.pace }),
     ahead: (records) => publish(records, true),
-    // Those that were not published ahead: behind a parked one that was retried, or one by one.
+    // Some were not published ahead: those tried again behind a parked one, or one by one.
     handle: (records) => publish(records, false)
   }
 }

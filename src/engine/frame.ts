@@ -27,7 +27,7 @@ export const ingestFrameVersion = 3
 
 /**
  * The highest processed sequence of each ingest, by its name (docs/streams.md). Names begin with a letter, so that their
- * order stays. Never changed once it is made.
+ * order stays. Never changed once it is made. See {@link Engine.Operator.inspectFrame}.
  */
 export type IngestPlaces = Readonly<Record<string, number>>
 

@@ -21,7 +21,10 @@ export interface IngestCommand {
  */
 export type IngestStart = "beginning" | "new" | { readonly sequence: number } | { readonly timeMillis: number }
 
-/** The subjects that a partition reads, if the stream stores the messages of each partition under its own. */
+/**
+ * The subjects that a partition reads, if the stream stores the messages of each partition under its own. See
+ * {@link Ingest.jetStream}.
+ */
 export type SubjectsOfPartition = (partition: number, partitions: number) => string | ReadonlyArray<string>
 
 /** The definition of an ingest. See {@link Ingest.jetStream}. */

@@ -1,4 +1,4 @@
-/** What an ingest says of itself and of its messages, and the places that frames carry (docs/streams.md). */
+/** Ingests and their messages: names that are refused, the partition of each message, and the places that frames carry (docs/streams.md). */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { partitionOf } from "../../src/engine/address.ts"

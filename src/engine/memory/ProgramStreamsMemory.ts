@@ -28,7 +28,7 @@ interface MemoryStream {
   readonly ids: Set<string>
 }
 
-/** The streams of a program. See {@link ProgramStreams.layerMemory}. */
+/** The streams of a program. */
 export interface ProgramStreamsStore {
   readonly streams: Map<string, MemoryStream>
   /** Followers that wait for the next message. */
@@ -147,9 +147,9 @@ export const layerOf = (store: ProgramStreamsStore): Layer.Layer<ProgramStreams>
  *
  * @example
  * ```ts
- * import { ProgramStreams } from "sluice"
+ * import { Streams } from "sluice"
  *
- * export const streams = ProgramStreams.layerMemory({ orders: ["orders.>"] })
+ * export const streams = Streams.layerMemory({ orders: ["orders.>"] })
  * ```
  */
 export const layerMemory = (streams: Readonly<Record<string, ReadonlyArray<string>>>): Layer.Layer<ProgramStreams> =>

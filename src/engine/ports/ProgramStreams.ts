@@ -19,7 +19,7 @@ export interface StreamMessage {
   readonly behind?: number
 }
 
-/** A message to be stored. See {@link ProgramStreams}. */
+/** A message to be stored. See {@link Streams.layerMemory}. */
 export interface PublishedMessage {
   readonly subject: string
   readonly data: Uint8Array
@@ -30,7 +30,7 @@ export interface PublishedMessage {
   readonly stream?: string | undefined
 }
 
-/** The messages to follow. See {@link ProgramStreams}. */
+/** The messages to follow. See {@link Streams.layerMemory}. */
 export interface FollowRequest {
   readonly stream: string
   /** Subjects of the stream, with wildcards; empty for all of them. They do not overlap. */
@@ -39,20 +39,23 @@ export interface FollowRequest {
   readonly after: number
 }
 
-/** Messages that were read together, in order. `through`: every message up to there that is wanted was given. */
+/**
+ * Messages that were read together, in order. `through`: every message up to there that is wanted was given. See
+ * {@link Streams.layerMemory}.
+ */
 export interface StreamBatch {
   readonly messages: ReadonlyArray<StreamMessage>
   readonly through: number
 }
 
-/** Where a stream begins and ends. See {@link ProgramStreams}. */
+/** Where a stream begins and ends. See {@link Streams.layerMemory}. */
 export interface StreamEnds {
   /** The oldest message; one above `last` if there is none. */
   readonly first: number
   readonly last: number
 }
 
-/** The stream cannot be reached, or is not there yet. Repeatable. See {@link ProgramStreams}. */
+/** The stream cannot be reached, or is not there yet. Repeatable. See {@link Streams.layerMemory}. */
 export class StreamUnavailable extends Data.TaggedError("StreamUnavailable")<{
   readonly message: string
   readonly cause?: unknown
@@ -90,7 +93,7 @@ export const lostPlace = (
   return undefined
 }
 
-/** The message will never be stored: it is too large, or the stream refuses its kind. See {@link ProgramStreams}. */
+/** The message will never be stored: it is too large, or the stream refuses its kind. See {@link Streams.layerMemory}. */
 export class PublishRefused extends Data.TaggedError("PublishRefused")<{ readonly message: string }> {}
 
 /**
@@ -99,11 +102,11 @@ export class PublishRefused extends Data.TaggedError("PublishRefused")<{ readonl
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { ProgramStreams } from "sluice"
+ * import { Streams } from "sluice"
  *
  * // a test, or a program beside the engine, that writes what an ingest reads
  * export const order = (organization: string, cents: number) =>
- *   Effect.flatMap(ProgramStreams.ProgramStreams, (streams) =>
+ *   Effect.flatMap(Streams.ProgramStreams, (streams) =>
  *     streams.publish({ subject: `orders.${organization}`, data: Buffer.from(JSON.stringify({ cents })) })
  *   )
  * ```

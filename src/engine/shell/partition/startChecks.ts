@@ -48,8 +48,7 @@ export const checkConfig = (
   return Effect.void
 }
 
-const noStreams =
-  "ingests need the program's streams: provide ProgramStreams, in memory those of ProgramStreams.layerMemory"
+const noStreams = "ingests need the program's streams: provide ProgramStreams, in memory those of Streams.layerMemory"
 
 /** Refuses ingests that cannot work. Returns the program's streams, if they are provided. */
 export const checkIngests = (
