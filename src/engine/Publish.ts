@@ -10,7 +10,7 @@ import {
   PublishRefused,
   type StreamUnavailable
 } from "./ports/ProgramStreams.ts"
-import { events as eventsPart, type FactOf, facts as factsPart, type Pace, type Reactor } from "./Reactor.ts"
+import { events as eventsPart, type FactOf, facts as factsPart, onCommit, type Pace, type Reactor } from "./Reactor.ts"
 import type { EventRecord, LogRecord } from "./records.ts"
 
 /** The records that are published. Made by `Publish.facts` and `Publish.events`. See {@link Publish.jetStream}. */
@@ -104,13 +104,16 @@ export const jetStream = <Source extends LogRecord>(options: PublishOptions<Sour
   }
   const publish = (records: ReadonlyArray<LogRecord>, isAhead: boolean) =>
     Effect.flatMap(ProgramStreams, (streams) => publisherOf(streams).publish(records, isAhead))
+  // A rebuilt publisher publishes them again.
+  const forget = (records: ReadonlyArray<LogRecord>) =>
+    Effect.flatMap(ProgramStreams, (streams) => onCommit(() => publisherOf(streams).forget(records)))
   return {
     name: options.name,
     wants: options.from.wants,
     ...(options.pace === undefined ? {} : { pace: options.pace }),
     ahead: (records) => publish(records, true),
     // Some were not published ahead: those tried again behind a parked one, or one by one.
-    handle: (records) => publish(records, false)
+    handle: (records) => Effect.andThen(publish(records, false), forget(records))
   }
 }
 
@@ -126,6 +129,10 @@ class Acknowledged {
 
   has(partition: number, id: string): boolean {
     return this.ids.get(partition)?.has(id) === true
+  }
+
+  delete(partition: number, id: string): void {
+    this.ids.get(partition)?.delete(id)
   }
 
   add(partition: number, id: string): void {
@@ -168,6 +175,11 @@ class Publisher<Source extends LogRecord> {
       (group) => Effect.forEach(group, (record) => this.one(record), { discard: true }),
       { concurrency: concurrentOrganizations, discard: true }
     )
+  }
+
+  /** Drops what is known of records whose cursor has moved over them. */
+  forget(records: ReadonlyArray<LogRecord>): void {
+    for (const record of records) this.acknowledged.delete(record.partition, this.idOf(record))
   }
 
   private readonly one = Effect.fnUntraced(function* (this: Publisher<Source>, record: LogRecord) {

@@ -384,6 +384,20 @@ describe("an ingest", () => {
     })
   )
 
+  it.effect("stops, and not its partition, when its own functions are wrong", () =>
+    Effect.gen(function* () {
+      const subject = () => {
+        throw new Error("no subjects")
+      }
+      const { engine } = yield* begun(orders({ subject }))
+      yield* elapse(1)
+      const [state] = yield* asked(engine, Ingest.status)
+      assert.deepInclude(state, { state: "stopped", reason: "its subjects cannot be named: Error: no subjects" })
+      yield* engine.ask(Book, { organization: "org_1" }, 1)
+      assert.deepStrictEqual(yield* pages(engine, "org_1"), [1])
+    })
+  )
+
   it.effect("keeps the place of an ingest that the program leaves out, and takes it up again there", () =>
     Effect.gen(function* () {
       const { deployment, stop } = yield* begun()

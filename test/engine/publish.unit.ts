@@ -7,6 +7,7 @@ import * as ProgramStreamsMemory from "../../src/engine/memory/ProgramStreamsMem
 import * as Parked from "../../src/engine/Parked.ts"
 import * as Publish from "../../src/engine/Publish.ts"
 import { ProgramStreams, type PublishedMessage, StreamUnavailable } from "../../src/engine/ports/ProgramStreams.ts"
+import * as Reactors from "../../src/engine/Reactors.ts"
 import { elapse } from "./support/deployment.ts"
 
 const Shop = Actor.make({
@@ -153,6 +154,21 @@ describe("a publisher", () => {
       yield* ask("org_1", 5)
       yield* elapse(2)
       assert.deepStrictEqual(cents(stored("sold", "org_1")), [1, 2, 3, 5])
+    })
+  )
+
+  it.effect("publishes everything again that the log has, once it is rebuilt", () =>
+    Effect.gen(function* () {
+      const { ask, asked, state } = yield* begun([sold()])
+      for (const one of [1, 2, 3]) yield* ask("org_1", one)
+      yield* elapse(2)
+      assert.lengthOf(state.attempts, 3)
+      yield* asked(Reactors.rebuild({ reactor: "sold", clear: Effect.void }))
+      yield* elapse(2)
+      assert.deepStrictEqual(
+        state.attempts.slice(3).map(({ id }) => id),
+        state.attempts.slice(0, 3).map(({ id }) => id)
+      )
     })
   )
 

@@ -25,8 +25,8 @@ const warningMillis = 60_000
 /** How often the level of formats is looked at while older programs run, milliseconds. */
 const levelMillis = 1_000
 
-/** The messages of a partition's own subjects belong to another partition. */
-class Misplaced extends Data.TaggedError("Misplaced")<{ readonly message: string }> {}
+/** The definition of the ingest, or the transform of its stream, is wrong. */
+class IngestFault extends Data.TaggedError("IngestFault")<{ readonly message: string }> {}
 
 /** Follows every ingest of the program for as long as the life lasts. */
 export const followIngests = (partition: Partition): Effect.Effect<void> => {
@@ -79,7 +79,7 @@ class IngestFollower {
     while (true) {
       const exit = yield* Effect.result(this.once())
       const error = exit._tag === "Failure" ? exit.failure : undefined
-      if (error instanceof StreamPlaceLost || error instanceof Misplaced) yield* this.stop(error.message)
+      if (error instanceof StreamPlaceLost || error instanceof IngestFault) yield* this.stop(error.message)
       else yield* this.warn(error)
       if (progress.state !== "stopped") yield* Effect.sleep(Duration.millis(this.pauses.afterFailure()))
     }
@@ -90,7 +90,10 @@ class IngestFollower {
     const { ingest, partition, progress } = this
     const resumed = progress.takeStart()
     if (resumed !== undefined || progress.read === undefined) yield* this.begin(resumed ?? ingest.from)
-    const subjects = subjectsOf(ingest, partition.id, partition.context.config.partitions)
+    const subjects = yield* Effect.try({
+      try: () => subjectsOf(ingest, partition.id, partition.context.config.partitions),
+      catch: (cause) => new IngestFault({ message: `its subjects cannot be named: ${describe(cause)}` })
+    })
     const after = progress.read ?? 0
     const batches = this.streams.follow({ stream: ingest.stream, subjects, after })
     yield* Stream.runForEach(batches, ({ messages, through }) =>
@@ -138,7 +141,7 @@ class IngestFollower {
     if (sequence <= (progress.read ?? 0)) return
     const { partitions } = partition.context.config
     const addressee = addresseeOf(ingest, message, partition.id, partitions)
-    if (addressee._tag === "Misplaced") return yield* new Misplaced(addressee)
+    if (addressee._tag === "Misplaced") return yield* new IngestFault(addressee)
     if (addressee._tag === "Others") return this.passed(sequence)
     const { organization } = addressee
     const problem = addressee._tag === "Ours" ? this.offer(message, organization) : addressee.error
