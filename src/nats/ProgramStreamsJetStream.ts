@@ -54,9 +54,10 @@ class Follower {
   private readonly requests: Requests.Requests
   private readonly api: Api.JetStreamApi
   private readonly request: FollowRequest
-  /** The last message that was given, and how many were behind it. */
+  /** The last message that was given, how many were behind it, and the pauses of the reader before it. */
   private last: number
   private behind = Number.POSITIVE_INFINITY
+  private pauses = 0
 
   constructor(requests: Requests.Requests, api: Api.JetStreamApi, request: FollowRequest) {
     this.requests = requests
@@ -97,9 +98,11 @@ class Follower {
     if (Option.isNone(taken)) return yield* this.quiet(reader)
     const messages = taken.value.map(messageOf)
     const newest = messages[messages.length - 1]!
-    // A reader that lags may be overtaken by the stream's own retention, whose gaps look like other subjects.
+    // A reader that lags, or paused, may be overtaken by the stream's own retention: its gaps look like other subjects.
     const hasGap = newest.sequence - this.last > messages.length
-    if (hasGap && this.behind > 0) yield* this.check()
+    const { pauses } = taken.value[messages.length - 1]!
+    if (hasGap && (this.behind > 0 || pauses !== this.pauses)) yield* this.check()
+    this.pauses = pauses
     this.last = newest.sequence
     this.behind = newest.behind ?? 0
     return { messages, through: newest.sequence } satisfies StreamBatch

@@ -42,6 +42,8 @@ export interface Delivered {
   readonly sequence: number
   /** How many messages the consumer had behind this one. */
   readonly behind: number
+  /** How often the reader had asked for nothing before this one, because earlier ones were not taken yet. */
+  readonly pauses: number
   /** When it was stored, in nanoseconds since the Unix epoch, decimal. */
   readonly time: string
   readonly message: Msg
@@ -124,6 +126,7 @@ class Reader implements OrderedReader {
   private wake: (() => void) | undefined
   private waking = false
   private heard = true
+  private pauses = 0
 
   constructor(requests: Requests, consumer: string, options: ReaderOptions) {
     this.requests = requests
@@ -221,6 +224,7 @@ class Reader implements OrderedReader {
     pull.close()
     this.open.delete(pull)
     if (this.buffer.length === 0) this.pull()
+    else if (this.open.size === 0) this.pauses++
   }
 
   private receive(pull: OpenPull, message: Msg): void {
@@ -235,7 +239,8 @@ class Reader implements OrderedReader {
       return
     }
     this.delivered = place.delivered
-    this.buffer.push({ sequence: place.sequence, behind: place.behind, time: place.time, message })
+    const { behind, sequence, time } = place
+    this.buffer.push({ sequence, behind, pauses: this.pauses, time, message })
     pull.remaining--
     if (pull.remaining === 0) this.end(pull)
     this.wakeSoon()
