@@ -78,7 +78,7 @@ class Follower {
       })
     const reader = yield* OrderedReader.open(this.requests, this.api, {
       stream,
-      from: after + 1,
+      from: this.last + 1,
       batch: pullMessages,
       maximumBytes: Math.max(pullBytes, (this.requests.connection.info?.max_payload ?? 0) + messageOverheadBytes),
       ...(subjects.length === 0 ? {} : { filter: subjects })

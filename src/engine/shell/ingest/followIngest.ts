@@ -128,7 +128,7 @@ class IngestFollower {
     const { ingest, streams } = this
     const { stream } = ingest
     if (from === "new") return Effect.map(streams.ends(stream), ({ last }) => last)
-    if (from === "beginning") return Effect.map(streams.ends(stream), ({ first }) => first - 1)
+    if (typeof from === "string") return Effect.map(streams.ends(stream), ({ first }) => first - 1)
     if ("timeMillis" in from) return streams.before(stream, from.timeMillis)
     const { sequence } = from
     return Effect.map(streams.ends(stream), ({ first }) => Math.max(sequence, first) - 1)
