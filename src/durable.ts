@@ -1,7 +1,8 @@
 /**
  * The engine on real stores, for embedders (`sluice/durable`): its log is on NATS JetStream, its checkpoints, cursors
  * and placement are in PostgreSQL, whose tables it makes. One process runs all partitions, and a second one on the same
- * database is refused; with `placement` several share them. The layer also gives `SqlClient`, for reactors.
+ * database is refused; with `placement` several share them. The layer also gives `SqlClient`, for reactors, and
+ * `ProgramStreams`.
  */
 import "./common/checkedPeers.ts"
 
@@ -11,10 +12,12 @@ import { version } from "./common/version.ts"
 import { defaultConfig } from "./engine/config.ts"
 import * as Engine from "./engine/Engine.ts"
 import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
+import type { ProgramStreams } from "./engine/ports/ProgramStreams.ts"
 import { requireOwnLogs } from "./engine/shell/partition/ownLogs.ts"
 import type { NatsFiles } from "./nats/access.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import * as JournalJetStream from "./nats/JournalJetStream.ts"
+import * as ProgramStreamsJetStream from "./nats/ProgramStreamsJetStream.ts"
 import * as SignalsJetStream from "./nats/SignalsJetStream.ts"
 import * as CheckpointsPostgres from "./postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "./postgres/CursorsPostgres.ts"
@@ -186,6 +189,7 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
         CursorsPostgres.layer
       )
     ),
+    Layer.provideMerge(ProgramStreamsJetStream.layer),
     Layer.provide(
       Layer.effectDiscard(
         Effect.all([
@@ -200,9 +204,9 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
     Layer.provideMerge(PgClient.layer({ url: redacted(options.databaseUrl) })),
     Layer.provide(Layer.effectDiscard(checkOptions(options)))
   ) as Layer.Layer<
-    Engine.Engine | PgClient.PgClient | SqlClient.SqlClient,
+    Engine.Engine | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient,
     DurableError,
-    Exclude<R, ReactorTransaction | PgClient.PgClient | SqlClient.SqlClient>
+    Exclude<R, ReactorTransaction | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient>
   >
 }
 

@@ -16,6 +16,7 @@ import { startEmbedded } from "./embedded/EmbeddedServers.ts"
 import { DataFolderUnusable, type EmbeddedError, reasonOf } from "./embedded/errors.ts"
 import type * as Engine from "./engine/Engine.ts"
 import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
+import type { ProgramStreams } from "./engine/ports/ProgramStreams.ts"
 import type * as PgClient from "./postgres/PgClient.ts"
 
 export type {
@@ -130,9 +131,9 @@ export const layer = <R = never>(
   engine: Engine.EngineOptions<R>,
   options: EmbeddedOptions = {}
 ): Layer.Layer<
-  Engine.Engine | PgClient.PgClient | SqlClient.SqlClient | Servers,
+  Engine.Engine | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient | Servers,
   EmbeddedError | Durable.DurableError,
-  Exclude<R, ReactorTransaction | PgClient.PgClient | SqlClient.SqlClient>
+  Exclude<R, ReactorTransaction | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient>
 > => {
   const { folder, progress, ...stores } = options
   const durable = Layer.unwrap(

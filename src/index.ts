@@ -19,9 +19,11 @@ export {
   type KeysOptions,
   type KeysPage
 } from "./engine/followTypes.ts"
+export * as Ingest from "./engine/Ingest.ts"
 export * as Lane from "./engine/Lane.ts"
 export type { OnceOptions, OnceReply } from "./engine/once.ts"
 export * as Parked from "./engine/Parked.ts"
+export * as Publish from "./engine/Publish.ts"
 export { Checkpoints } from "./engine/ports/Checkpoints.ts"
 export { Cursors, ReactorTransaction } from "./engine/ports/Cursors.ts"
 export type * as Ports from "./engine/ports/index.ts"
@@ -30,3 +32,4 @@ export { Placement } from "./engine/ports/Placement.ts"
 export * as Reactor from "./engine/Reactor.ts"
 export * as Reactors from "./engine/Reactors.ts"
 export type { EventRecord, FactRecord, LogRecord, RecordPlace } from "./engine/records.ts"
+export * as Streams from "./engine/Streams.ts"

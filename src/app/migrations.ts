@@ -22,6 +22,7 @@ import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
   addExpiryOfActors,
+  addIngestPlaces,
   countParked,
   createEngineTables,
   keepExpiringRowsApart,
@@ -85,5 +86,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 36, name: "portals of webhook endpoints", run: createPortalTables },
   { number: 38, name: "filters of events and emails", run: Effect.andThen(addObjectOfEvents, addDomainOfEmails) },
   { number: 39, name: "indexes of filters", run: Effect.andThen(indexEventsForLists, indexEmailsForLists) },
-  { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions }
+  { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions },
+  { number: 60, name: "places of ingests", run: addIngestPlaces }
 ]

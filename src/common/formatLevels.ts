@@ -23,7 +23,9 @@ export const formatLevels = {
   /** The order of a webhook endpoint, in its facts and state, and lines in the queue of deliveries. */
   orderedDeliveries: 3,
   /** The label of a webhook endpoint, in its facts and state, and sessions that see the endpoints of one label alone. */
-  endpointLabels: 4
+  endpointLabels: 4,
+  /** The places of ingests, in frames and checkpoints. */
+  ingestPlaces: 5
 } as const
 
 /** The formats that a program can write and read. */

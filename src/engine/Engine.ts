@@ -1,7 +1,7 @@
 /**
  * Builds the engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one).
- * Needs the ports `Journal`, `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` if they are provided.
- * `layerMemory` needs nothing.
+ * Needs the ports `Journal`, `Checkpoints`, `Cursors`, `Placement`; uses `Signals`, `ProgramStreams` and `Remote` if they
+ * are provided. `layerMemory` needs nothing.
  */
 import { Clock, Context, Effect, Layer, Option, Random, type Scope, Semaphore } from "effect"
 import { isTraced } from "../common/isTraced.ts"
@@ -12,6 +12,7 @@ import { Registry } from "./core/actors/Organization.ts"
 import { ProcessBounds } from "./core/actors/ProcessBounds.ts"
 import { Engine } from "./EngineService.ts"
 import { EngineRefused } from "./errors.ts"
+import type { Ingest } from "./ingestRules.ts"
 import type { AnyLane } from "./Lane.ts"
 import { makeEngine } from "./makeEngine.ts"
 import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
@@ -33,7 +34,7 @@ import type { EngineContext } from "./shell/partition/EngineContext.ts"
 import { register } from "./shell/partition/internals.ts"
 import { Partition } from "./shell/partition/Partition.ts"
 import { PartitionMetrics } from "./shell/partition/PartitionMetrics.ts"
-import { checkConfig, checkDeployment } from "./shell/partition/startChecks.ts"
+import { checkConfig, checkDeployment, checkIngests } from "./shell/partition/startChecks.ts"
 import { supervise } from "./shell/partition/supervise.ts"
 import { TransactionPlaces } from "./shell/reactors/TransactionPlaces.ts"
 import { RemoteTraffic } from "./shell/remote/ownerCalls.ts"
@@ -49,6 +50,8 @@ export interface EngineOptions<R = never> {
   readonly reactors?: ReadonlyArray<Reactor<R>>
   /** The meaning of external signals, by their kind. */
   readonly signals?: SignalRules
+  /** Streams of the program's own that become commands (docs/streams.md). They need `ProgramStreams`. */
+  readonly ingests?: ReadonlyArray<Ingest>
   readonly config?: Partial<EngineConfig>
 }
 
@@ -90,6 +93,8 @@ export const make = Effect.fnUntraced(function* <R = never>(
     catch: (cause) => new EngineRefused({ message: cause instanceof Error ? cause.message : String(cause) })
   })
   yield* checkConfig(config, journal.maximumMessageBytes, options.reactors ?? [])
+  const { ingests = [] } = options
+  const programStreams = yield* checkIngests(ingests, services as Context.Context<never>)
   const stores = { journal, checkpoints, cursors: Context.get(services, Cursors) }
   const deployment = yield* checkDeployment(stores, config)
   const local = new Map<number, Partition>()
@@ -104,6 +109,8 @@ export const make = Effect.fnUntraced(function* <R = never>(
     reactors,
     taskSources,
     signalRules: options.signals ?? {},
+    ingests,
+    programStreams,
     ...stores,
     placement,
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
@@ -120,9 +127,24 @@ export const make = Effect.fnUntraced(function* <R = never>(
     isTraced: isTraced(services as Context.Context<never>),
     instance: random.toString(36)
   }
-  yield* placement.place(config.partitions, (id) =>
+  yield* placement.place(config.partitions, servedBy(context, local, services as Context.Context<never>))
+  yield* Effect.addFinalizer(() =>
+    Effect.ensuring(
+      closeAll(local, config.shutdownMillis),
+      Effect.sync(() => context.subscriptions.close())
+    )
+  )
+  const engine = makeEngine(context, services as Context.Context<never>)
+  register(engine, { context, partitions: local })
+  return engine
+})
+
+/** Runs a partition for as long as this process owns it. */
+const servedBy =
+  (context: EngineContext, local: Map<number, Partition>, services: Context.Context<never>) => (id: number) =>
     Effect.suspend(() => {
-      const partition = new Partition(id, context, new PartitionMetrics(id, services as Context.Context<never>))
+      const partition = new Partition(id, context, new PartitionMetrics(id, services))
+      const { remote } = context
       local.set(id, partition)
       const serving =
         remote === undefined
@@ -141,26 +163,18 @@ export const make = Effect.fnUntraced(function* <R = never>(
         })
       )
     })
-  )
-  yield* Effect.addFinalizer(() =>
-    Effect.ensuring(
-      closeAll(local, config.shutdownMillis),
-      Effect.sync(() => context.subscriptions.close())
-    )
-  )
-  const engine = makeEngine(context, services as Context.Context<never>)
-  register(engine, { context, partitions: local })
-  return engine
-})
 
 /** Gives a reactor's handler the services that it needs. */
 const provided = <R>(
   reactor: Reactor<R>,
   services: Context.Context<Exclude<R, ReactorTransaction>>
 ): Reactor<never> => {
-  const { handle, tasks, ...kept } = reactor
+  const { ahead, handle, tasks, ...kept } = reactor
   return {
     ...kept,
+    ...(ahead === undefined
+      ? {}
+      : { ahead: (records) => Effect.provideContext(ahead(records), services as Context.Context<R>) }),
     handle: (records) => Effect.provideContext(handle(records), services) as never,
     // Tasks are opened outside any transaction.
     ...(tasks === undefined ? {} : { tasks: Effect.provideContext(tasks, services) as never })

@@ -18,7 +18,7 @@ import {
 import type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
 import { internals } from "./shell/partition/internals.ts"
 
-export type { Frame, FrameActor, FrameMessage, FrameRecord, Head } from "./frame.ts"
+export type { Frame, FrameActor, FrameMessage, FrameRecord, Head, IngestPlaces } from "./frame.ts"
 export type {
   ActorInspection,
   InspectedCursor,

@@ -29,6 +29,13 @@ export interface Reactor<R = never> {
    * organization behind it.
    */
   readonly handle: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, unknown, R | ReactorTransaction>
+  /**
+   * Does something outside with a batch before its transaction, without the records of organizations that may have
+   * parked ones. `handle` gets them all, and does the rest. When it fails, so has the batch.
+   *
+   * @internal
+   */
+  readonly ahead?: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, unknown, R>
   /** Whether the reactor uses a record; the others are left out. */
   readonly wants?: (record: LogRecord) => boolean
   /** When the next transaction may begin; `adaptive` by default. */

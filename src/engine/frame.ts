@@ -7,8 +7,9 @@
  *
  * A claim has `"c":"owner"` and no records, an accepted clock `"b":1`. Version 2 adds two things: an actor that is
  * fresh in this frame is `[kind index,"organization","key",1]`, a message to another organization the record `[actor
- * index,null,null,message]`. Only frames with such parts have version 2. Every version ever written has a decoder.
- * Pure.
+ * index,null,null,message]`. Only frames with such parts have version 2. Version 3 adds the places of ingests behind
+ * the signal, `"i":{"name":sequence,…}`, all of them in every frame; only frames with such places have it. Every
+ * version ever written has a decoder. Pure.
  */
 import { hash } from "node:crypto"
 import { Data } from "effect"
@@ -21,6 +22,15 @@ export const frameVersion = 1
 /** The version of frames with fresh actors or messages. */
 export const extendedFrameVersion = 2
 
+/** The version of frames with the places of ingests; they may have all that version 2 has. */
+export const ingestFrameVersion = 3
+
+/**
+ * The highest processed sequence of each ingest, by its name (docs/streams.md). Names begin with a letter, so that their
+ * order stays. Never changed once it is made. See {@link Engine.Operator.inspectFrame}.
+ */
+export type IngestPlaces = Readonly<Record<string, number>>
+
 /** The predecessor of a frame in its chain: the head of the log. See {@link Engine.Operator.inspectFrame}. */
 export interface Head {
   readonly sequence: number
@@ -31,6 +41,8 @@ export interface Head {
   readonly now: number
   /** Highest signal sequence processed. */
   readonly signalSequence: number
+  /** Left out where no ingest has a place. */
+  readonly ingests?: IngestPlaces | undefined
 }
 
 /** The head of a log without frames. */
@@ -76,6 +88,8 @@ export interface Frame {
   readonly now: number
   readonly previousHash: string
   readonly signalSequence: number
+  /** Left out where no ingest has a place. */
+  readonly ingests?: IngestPlaces | undefined
   /** For a claim, its owner: a text different from that of every other claim. Undefined for other frames. */
   readonly claim: string | undefined
   /** Whether an operator accepted the clock as it is, so that `now` may be below the previous frame's. */
@@ -104,8 +118,15 @@ export const headAfter = (sequence: number, bytes: Uint8Array, frame: Omit<Frame
   epoch: frame.epoch,
   number: frame.number,
   now: frame.now,
-  signalSequence: frame.signalSequence
+  ...placesOf(frame)
 })
+
+/** The places of signals and ingests in a head, a frame or a checkpoint. */
+export const placesOf = ({
+  ingests,
+  signalSequence
+}: Pick<Head, "signalSequence" | "ingests">): Pick<Head, "signalSequence" | "ingests"> =>
+  ingests === undefined ? { signalSequence } : { signalSequence, ingests }
 
 /** The fields at the beginning of every frame. */
 export interface FrameHeader {
@@ -114,10 +135,14 @@ export interface FrameHeader {
   readonly now: number
   readonly previousHash: string
   readonly signalSequence: number
+  readonly ingests?: IngestPlaces | undefined
 }
 
-const encodeHeader = (header: FrameHeader, version = frameVersion): string =>
-  `{"v":${version},"e":${header.epoch},"n":${header.number},"t":${header.now},"p":"${header.previousHash}","s":${header.signalSequence}`
+const encodeHeader = ({ ingests, ...header }: FrameHeader, version = frameVersion): string => {
+  const written = ingests === undefined ? version : ingestFrameVersion
+  const places = ingests === undefined ? "" : `,"i":${JSON.stringify(ingests)}`
+  return `{"v":${written},"e":${header.epoch},"n":${header.number},"t":${header.now},"p":"${header.previousHash}","s":${header.signalSequence}${places}`
+}
 
 /** A claim frame (docs/architecture.md, rule 4). `owner` makes its bytes different from every other claim's. */
 export const encodeClaim = (header: FrameHeader, owner: string, acceptsClock = false): Uint8Array =>
@@ -229,7 +254,14 @@ const invalid = (what: string): never => {
 const integer = (value: unknown, what: string): number =>
   Number.isSafeInteger(value) ? (value as number) : invalid(what)
 
-/** Decodes both versions; a frame of version 1 has neither fresh actors nor messages. */
+const decodeIngests = (places: unknown): IngestPlaces => {
+  if (typeof places !== "object" || places === null || Array.isArray(places)) return invalid("the places of ingests")
+  for (const sequence of Object.values(places)) integer(sequence, "the place of an ingest")
+  // Each value is an integer, as checked above.
+  return places as IngestPlaces
+}
+
+/** Decodes every version; a frame of version 1 has neither fresh actors nor messages, one before 3 no ingests. */
 const decodeFields = (frame: Record<string, unknown>): Frame => {
   if (typeof frame.p !== "string" || frame.p.length !== emptyLogHash.length) return invalid("the previous hash")
   if (frame.c !== undefined && typeof frame.c !== "string") return invalid("the owner of a claim")
@@ -239,6 +271,7 @@ const decodeFields = (frame: Record<string, unknown>): Frame => {
     now: integer(frame.t, "the time"),
     previousHash: frame.p,
     signalSequence: integer(frame.s, "the signal sequence"),
+    ...(frame.i === undefined ? {} : { ingests: decodeIngests(frame.i) }),
     claim: frame.c,
     acceptsClock: frame.b === 1,
     records: decodeRecords(frame)
@@ -282,5 +315,6 @@ const decodeMessage = (entry: unknown): FrameMessage => {
 
 const decoders: Readonly<Record<number, (frame: Record<string, unknown>) => Frame>> = {
   [frameVersion]: decodeFields,
-  [extendedFrameVersion]: decodeFields
+  [extendedFrameVersion]: decodeFields,
+  [ingestFrameVersion]: decodeFields
 }

@@ -120,6 +120,16 @@ export const maximumExpiryRuns = 10
 export const maximumQueuedSignals = 256
 export const maximumSignalsPerDrain = 128
 
+/** Ingests of a program, and places of ingests that frames carry: those of two programs while one replaces the other. */
+export const maximumIngests = 16
+export const maximumIngestPlaces = 2 * maximumIngests
+
+/** Estimated bytes of an ingest's commands that were read ahead. */
+export const maximumQueuedIngestBytes = 4 * 1024 * 1024
+
+/** How often a partition stores the place of an ingest that has moved over messages without a decision. */
+export const ingestPlaceMillis = 5_000
+
 /** Timers fired in one drain. */
 export const maximumTimersPerDrain = 256
 

@@ -115,6 +115,12 @@ export interface StoredMessage {
   readonly hdrs?: string
 }
 
+/** How far a consumer has come. */
+export interface ConsumerInfo {
+  readonly delivered: { readonly consumer_seq: number; readonly stream_seq: number }
+  readonly num_pending: number
+}
+
 export interface JetStreamApi {
   readonly accountInfo: Effect.Effect<AccountInfo, RequestFailed | ApiRefused>
   readonly streamInfo: (stream: string) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
@@ -134,6 +140,8 @@ export interface JetStreamApi {
     stream: string,
     config: Readonly<Record<string, unknown>> & { readonly name: string }
   ) => Effect.Effect<void, RequestFailed | ApiRefused>
+  readonly consumerInfo: (stream: string, consumer: string) => Effect.Effect<ConsumerInfo, RequestFailed | ApiRefused>
+  readonly deleteConsumer: (stream: string, consumer: string) => Effect.Effect<void, RequestFailed | ApiRefused>
 }
 
 interface Answer {
@@ -178,6 +186,8 @@ export const make = (requests: Requests): JetStreamApi => {
           { stream_name: stream, config, action: "create" },
           createTimeoutMillis
         )
-      )
+      ),
+    consumerInfo: (stream, consumer) => call<ConsumerInfo>(`CONSUMER.INFO.${stream}.${consumer}`, undefined),
+    deleteConsumer: (stream, consumer) => Effect.asVoid(call(`CONSUMER.DELETE.${stream}.${consumer}`, undefined))
   }
 }

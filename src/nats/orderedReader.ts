@@ -28,8 +28,8 @@ const nanosPerMilli = 1_000_000
 
 export interface ReaderOptions {
   readonly stream: string
-  /** Only messages stored under this subject; all when left out. */
-  readonly filter?: string
+  /** Only messages stored under this subject, or one of these, which do not overlap; all when left out. */
+  readonly filter?: string | ReadonlyArray<string>
   /** The first sequence to read; what is missing from there on is skipped by the server. */
   readonly from: number
   /** Messages and bytes of one pull; two pulls are held in memory at most. */
@@ -42,6 +42,8 @@ export interface Delivered {
   readonly sequence: number
   /** How many messages the consumer had behind this one. */
   readonly behind: number
+  /** How often the reader had asked for nothing before this one, because earlier ones were not taken yet. */
+  readonly pauses: number
   /** When it was stored, in nanoseconds since the Unix epoch, decimal. */
   readonly time: string
   readonly message: Msg
@@ -56,6 +58,9 @@ export class ReaderStopped extends Data.TaggedError("ReaderStopped")<{
 export interface OrderedReader {
   /** Answers the messages since the last call, at least one. */
   readonly take: Effect.Effect<ReadonlyArray<Delivered>, ReaderStopped>
+  /** The name of its consumer at the server, and how many messages were taken. */
+  readonly consumer: string
+  readonly taken: () => number
 }
 
 /** Opens a reader; its consumer goes with the scope. */
@@ -77,7 +82,7 @@ export const open = (
           mem_storage: true,
           num_replicas: 1,
           inactive_threshold: inactiveMillis * nanosPerMilli,
-          ...(options.filter === undefined ? {} : { filter_subject: options.filter })
+          ...filterOf(options.filter)
         }),
         (cause) => new ReaderStopped({ message: cause.message, cause })
       ),
@@ -99,6 +104,9 @@ export const open = (
     return reader
   })
 
+const filterOf = (filter: ReaderOptions["filter"]) =>
+  filter === undefined ? {} : typeof filter === "string" ? { filter_subject: filter } : { filter_subjects: filter }
+
 interface OpenPull {
   remaining: number
   readonly close: () => void
@@ -106,6 +114,7 @@ interface OpenPull {
 
 class Reader implements OrderedReader {
   private readonly requests: Requests
+  readonly consumer: string
   private readonly nextSubject: string
   private readonly request: string
   private readonly options: ReaderOptions
@@ -117,10 +126,12 @@ class Reader implements OrderedReader {
   private wake: (() => void) | undefined
   private waking = false
   private heard = true
+  private pauses = 0
 
   constructor(requests: Requests, consumer: string, options: ReaderOptions) {
     this.requests = requests
     this.options = options
+    this.consumer = consumer
     this.nextSubject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${consumer}`
     this.request = JSON.stringify({
       batch: options.batch,
@@ -156,6 +167,8 @@ class Reader implements OrderedReader {
       this.wake = undefined
     })
   })
+
+  readonly taken = (): number => this.delivered - this.buffer.length
 
   close(): void {
     for (const pull of this.open) pull.close()
@@ -211,6 +224,7 @@ class Reader implements OrderedReader {
     pull.close()
     this.open.delete(pull)
     if (this.buffer.length === 0) this.pull()
+    else if (this.open.size === 0) this.pauses++
   }
 
   private receive(pull: OpenPull, message: Msg): void {
@@ -225,7 +239,8 @@ class Reader implements OrderedReader {
       return
     }
     this.delivered = place.delivered
-    this.buffer.push({ sequence: place.sequence, behind: place.behind, time: place.time, message })
+    const { behind, sequence, time } = place
+    this.buffer.push({ sequence, behind, pauses: this.pauses, time, message })
     pull.remaining--
     if (pull.remaining === 0) this.end(pull)
     this.wakeSoon()

@@ -128,7 +128,7 @@ const saving = (sql: SqlClient.SqlClient): Service["save"] => {
     inTransaction(
       sql,
       Effect.gen(function* () {
-        const { epoch, hash, now, number, partition, sequence, signalSequence } = record
+        const { epoch, hash, ingests, now, number, partition, sequence, signalSequence } = record
         if ((yield* advance(record, previous)).length === 0) {
           const found = yield* newestOf(sql, partition)
           return yield* new CheckpointConflict({ partition, expected: previous, found })
@@ -136,12 +136,19 @@ const saving = (sql: SqlClient.SqlClient): Service["save"] => {
         for (const piece of pieces(rows)) yield* insertActors(partition, piece)
         yield* sql`
           insert into engine_checkpoints
-            (partition, sequence, hash, epoch, number, now_millis, signal_sequence)
-          values (${partition}, ${sequence}, ${hash}, ${epoch}, ${number}, ${now}, ${signalSequence})`
+            (partition, sequence, hash, epoch, number, now_millis, signal_sequence, ingests)
+          values (${partition}, ${sequence}, ${hash}, ${epoch}, ${number}, ${now}, ${signalSequence},
+            ${ingests === undefined ? null : JSON.stringify(ingests)}::text::json)`
       })
     )
   )
 }
+
+type CheckpointRow = Omit<CheckpointRecord, "ingests"> & { readonly ingests: string | null }
+
+const recordOf = ({ ingests, ...row }: CheckpointRow): CheckpointRecord =>
+  // It was written by this adapter.
+  ingests === null ? row : { ...row, ingests: JSON.parse(ingests) as Readonly<Record<string, number>> }
 
 /**
  * Each of these statements is planned again, for the table as large as it is now. A plan that a session has kept from
@@ -198,9 +205,13 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "key
   return {
     list: Effect.fn("Checkpoints.list")((partition) =>
       mapSqlError(
-        sql<CheckpointRecord>`
-          select partition, sequence, hash, epoch, number, now_millis as now, signal_sequence as "signalSequence"
+        Effect.map(
+          sql<CheckpointRow>`
+          select partition, sequence, hash, epoch, number, now_millis as now, signal_sequence as "signalSequence",
+            ingests::text
           from engine_checkpoints where partition = ${partition} order by sequence desc limit 3`,
+          (rows) => rows.map(recordOf)
+        ),
         unavailable
       )
     ),

@@ -139,6 +139,12 @@ export const keepExpiringRowsApart = Effect.gen(function* () {
   yield* sql`drop index engine_actors_by_sequence`
 })
 
+/** Keeps the places of ingests with each checkpoint, as JSON; null where there are none. */
+export const addIngestPlaces = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table engine_checkpoints add column ingests json`
+})
+
 /** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
@@ -149,5 +155,6 @@ export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 6, name: "expiring rows apart", run: keepExpiringRowsApart },
   { number: 7, name: "nodes", run: createClusterTables },
   { number: 8, name: "levels of formats", run: createFormatLevels },
-  { number: 9, name: "the program", run: createProgramTable }
+  { number: 9, name: "the program", run: createProgramTable },
+  { number: 60, name: "places of ingests", run: addIngestPlaces }
 ]

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
+import * as ProgramStreamsMemory from "../../src/engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../src/engine/memory/SignalsMemory.ts"
 import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
 import { Journal } from "../../src/engine/ports/Journal.ts"
@@ -10,6 +11,7 @@ import { checkpointsContract } from "./contracts/checkpoints.ts"
 import { cursorsContract, EffectsHarness } from "./contracts/cursors.ts"
 import { journalContract } from "./contracts/journal.ts"
 import { JournalHarness } from "./contracts/journalHarness.ts"
+import { ProgramStreamsHarness, programStreamsContract } from "./contracts/programStreams.ts"
 import { SignalsHarness, signalsContract } from "./contracts/signals.ts"
 
 journalContract(
@@ -34,6 +36,22 @@ signalsContract(
   Layer.sync(SignalsHarness, () => {
     const store = SignalsMemory.makeStore(8)
     return SignalsHarness.of({ partitions: 8, connect: Effect.sync(() => SignalsMemory.make(store)) })
+  })
+)
+
+programStreamsContract(
+  "memory",
+  Layer.sync(ProgramStreamsHarness, () => {
+    const store = ProgramStreamsMemory.makeStore({})
+    return ProgramStreamsHarness.of({
+      streams: ProgramStreamsMemory.make(store),
+      create: (name) =>
+        Effect.sync(() => {
+          for (const [key, made] of ProgramStreamsMemory.makeStore({ [name]: [`${name}.>`] }).streams)
+            store.streams.set(key, made)
+        }),
+      purge: (name, below) => Effect.sync(() => ProgramStreamsMemory.purge(store, name, below))
+    })
   })
 )
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Cell } from "../../src/engine/core/actors/Organization.ts"
 import { Drain } from "../../src/engine/core/drain/Drain.ts"
 import { Mailbox } from "../../src/engine/core/drain/Mailbox.ts"
-import { SignalQueue } from "../../src/engine/core/drain/SignalQueue.ts"
+import { SignalQueues } from "../../src/engine/core/drain/SignalQueues.ts"
 import { Timers } from "../../src/engine/core/timers/Timers.ts"
 import { emptyHead } from "../../src/engine/frame.ts"
 import { entryOf, makeBounds, makeMemory } from "./support/memory.ts"
@@ -17,7 +17,7 @@ describe("a drain in which a belief of the core is false", () => {
       partition: 0,
       memory,
       mailbox,
-      signals: new SignalQueue(),
+      signals: new SignalQueues(),
       load: (cell: Cell) => {
         cell.state = cell.actor.options.initial(cell.key)
         cell.loaded = true

@@ -12,7 +12,8 @@ import {
   FrameBuilder,
   FrameInvalid,
   type FrameRecord,
-  hashOf
+  hashOf,
+  headAfter
 } from "../../src/engine/frame.ts"
 import { deriveId, eventId, idKinds } from "../../src/engine/ids.ts"
 import { emptyLogHash } from "../../src/engine/ports/Checkpoints.ts"
@@ -99,6 +100,20 @@ describe("rule 8, frames", () => {
     expect(hashOf(bytes)).toBe("cafec2709833ea3c8aff611bba1189eee3c3a0665033b2a905b084a518646087")
   })
 
+  it("a frame of version 3, with the places of ingests, is read and written as it was on the first day", () => {
+    const ingests = { orders: 4_711, clicks: 0 }
+    const builder = new FrameBuilder()
+    builder.addFact(builder.addActor("shop", 1, "org_1", ""), '{"cents":300}', 13)
+    const bytes = golden("frame-v3.golden.json")
+    expect(Buffer.from(builder.encode({ ...header, ingests })).toString()).toBe(Buffer.from(bytes).toString())
+    expect(decodeFrame(bytes)).toMatchObject({ ...header, ingests, records: [{ fact: { cents: 300 } }] })
+    const claim = encodeClaim({ ...header, ingests }, "owner-1")
+    expect(decodeFrame(claim)).toMatchObject({ ...header, ingests, claim: "owner-1" })
+    expect(headAfter(43, claim, decodeFrame(claim)).ingests).toEqual(ingests)
+    // An older program has no decoder for it, so it cannot lose a place.
+    expect(JSON.parse(Buffer.from(claim).toString()).v).toBe(3)
+  })
+
   it("a claim of version 1 is read and written as it was on the first day", () => {
     const bytes = golden("claim-v1.golden.json")
     const first = { ...header, previousHash: emptyLogHash }
@@ -157,7 +172,9 @@ describe("rule 8, frames", () => {
     ["null", "null"],
     ["a number", "7"],
     ["no version", "{}"],
-    ["a version of the future", '{"v":3}'],
+    ["a version of the future", '{"v":4}'],
+    ["a list of ingests", `{"v":3,"e":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0,"i":[1]}`],
+    ["an ingest without a place", `{"v":3,"e":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0,"i":{"a":"1"}}`],
     ["a frame without epoch", `{"v":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0}`],
     ["a frame whose chain is cut", '{"v":1,"e":1,"n":1,"t":1,"p":"ab","s":0}'],
     ["a record of nobody", `{"v":1,"e":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0,"k":[],"a":[],"r":[[0,1]]}`],

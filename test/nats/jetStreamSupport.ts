@@ -8,6 +8,7 @@ import { readClocks } from "../../src/engine/shell/readClocks.ts"
 import { connectNats, type NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import { text } from "../engine/contracts/journalHarness.ts"
+import { patienceMillis } from "../support/patience.ts"
 import type { NatsServer } from "./natsServers.ts"
 
 /** Small enough that a server's file limit holds all logs of a suite. */
@@ -84,3 +85,17 @@ export const lostTail = (server: NatsServer, stream: string, bytes: number): voi
   const newest = join(folder, blocks[blocks.length - 1]!)
   truncateSync(newest, Math.max(0, statSync(newest).size - bytes))
 }
+
+type Client = NatsConnection["Service"]["client"]
+
+/** A call of JetStream's API that must succeed. */
+export const callApi = (client: Client, name: string, body: unknown) =>
+  Effect.promise(async () => {
+    const answer = await client.request(`$JS.API.${name}`, JSON.stringify(body), { timeout: patienceMillis })
+    const { error } = answer.json<{ readonly error?: unknown }>()
+    if (error !== undefined) throw new Error(JSON.stringify(error))
+  })
+
+/** Makes a stream of a program, which stores `<name>.>`. */
+export const createStream = (client: Client, name: string, more: object = {}) =>
+  callApi(client, `STREAM.CREATE.${name}`, { name, subjects: [`${name}.>`], storage: "file", ...more })

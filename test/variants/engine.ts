@@ -189,8 +189,8 @@ export const engine: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a claim forgets the signals",
-    find: "previousHash: head.hash, signalSequence: head.signalSequence",
-    replace: "previousHash: head.hash,\n      signalSequence: 0",
+    find: "now: Math.max(partition.now().wall, head.now), previousHash: head.hash, ...placesOf(head)",
+    replace: "now: Math.max(partition.now().wall, head.now),\n      previousHash: head.hash,\n      signalSequence: 0",
     sentence: "signals are counted again after a restart",
     finders: ["reactor.unit", "simulation"]
   },

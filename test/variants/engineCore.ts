@@ -32,7 +32,7 @@ export const engineCore: ReadonlyArray<Variant> = [
   },
   {
     name: "core: a fence says that the signals of its frame are decided",
-    find: "const fenceHeader = { ...header, signalSequence: head.signalSequence }",
+    find: "const fenceHeader = { ...place, ...placesOf(head) }",
     replace: "const fenceHeader = header",
     sentence: "a signal whose frame was refused is never decided after a restart",
     finders: ["coreDemands.unit", "coreRoom.unit"]

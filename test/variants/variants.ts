@@ -6,6 +6,7 @@ import { engine } from "./engine.ts"
 import { engineCore } from "./engineCore.ts"
 import { engineMessages } from "./engineMessages.ts"
 import { engineNodes } from "./engineNodes.ts"
+import { engineStreams } from "./engineStreams.ts"
 import { handoff } from "./handoff.ts"
 import { mailTasks } from "./mailTasks.ts"
 import { others } from "./others.ts"
@@ -22,6 +23,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...engineMessages,
   ...engineNodes,
   ...engineCore,
+  ...engineStreams,
   ...stores,
   ...tasks,
   ...webhooks,

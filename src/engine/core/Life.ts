@@ -10,7 +10,7 @@ import type { Cell, Entry, LaneAsk, Timer } from "./actors/Organization.ts"
 import { Drain } from "./drain/Drain.ts"
 import type { Lanes } from "./drain/Lanes.ts"
 import { NextWork } from "./drain/NextWork.ts"
-import { SignalQueue } from "./drain/SignalQueue.ts"
+import { SignalQueues } from "./drain/SignalQueues.ts"
 import { CheckpointPace } from "./log/CheckpointPace.ts"
 import { LogRoom } from "./log/LogRoom.ts"
 import { type Moment, PartitionTime } from "./PartitionTime.ts"
@@ -29,7 +29,7 @@ export interface LifeOptions extends LoaderOptions {
 }
 
 export class Life {
-  readonly signals = new SignalQueue()
+  readonly signals = new SignalQueues()
   readonly pages = new TimerPages()
   readonly room = new LogRoom()
   readonly time = new PartitionTime()

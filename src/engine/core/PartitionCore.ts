@@ -7,7 +7,7 @@
  */
 
 import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
-import { type Head, headAfter } from "../frame.ts"
+import { type Head, headAfter, placesOf } from "../frame.ts"
 import { retryAfterMillis } from "../limits.ts"
 import type { ActorRow, CheckpointRecord } from "../ports/Checkpoints.ts"
 import { ActorMemory } from "./actors/ActorMemory.ts"
@@ -261,7 +261,7 @@ export class PartitionCore implements Evictable {
     const { reply } = this.options.host
     const callers = this.life.drain.abandon()
     if (outcome._tag === "Fenced off") {
-      this.advance({ ...header, signalSequence: this.life.head.signalSequence }, outcome.fence, outcome.provenAt)
+      this.advance({ ...header, ingests: undefined, ...placesOf(this.life.head) }, outcome.fence, outcome.provenAt)
       this.life.pace.stored(outcome.fence.length, this.memory.changedCount)
     }
     if (outcome._tag !== "Not sent") this.logIsFull(true)

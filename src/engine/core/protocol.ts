@@ -75,6 +75,8 @@ export interface Snapshot {
 /** A signal's command that was not decided, and why. */
 export interface FailedSignal extends ActorAddress {
   readonly sequence: number
+  /** The ingest whose message it is; undefined for a signal. */
+  readonly ingest: string | undefined
   readonly command: unknown
   readonly reason: string
 }

@@ -76,5 +76,16 @@ const waitFor = (store: SignalsStore, partition: number, after: number): Effect.
 
 export const layerOf = (store: SignalsStore): Layer.Layer<Signals> => Layer.succeed(Signals, make(store))
 
-/** Signals of their own, lost with the process. */
+/**
+ * Signals of their own, for as many partitions as the engine has; lost with the process.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { type Actor, Engine, Streams } from "sluice"
+ *
+ * export const inMemory = (Mailbox: Actor.AnyActor, signals: Engine.SignalRules) =>
+ *   Layer.provideMerge(Engine.layerMemory({ actors: [Mailbox], signals }), Streams.layerSignalsMemory(1))
+ * ```
+ */
 export const layer = (partitions: number): Layer.Layer<Signals> => Layer.suspend(() => layerOf(makeStore(partitions)))

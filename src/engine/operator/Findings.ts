@@ -3,7 +3,7 @@
  * Needs `Log`.
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
-import { decodeFrame, encodeClaim, type Head, hashOf, headAfter, identityOf } from "../frame.ts"
+import { decodeFrame, encodeClaim, type Head, hashOf, headAfter, identityOf, placesOf } from "../frame.ts"
 import type { CheckpointRecord } from "../ports/Checkpoints.ts"
 import type { Cursor } from "../ports/Cursors.ts"
 import type { Log, LogState } from "../ports/Journal.ts"
@@ -81,8 +81,7 @@ export const appendClaim = Effect.fnUntraced(function* (
   now: number,
   acceptsClock: boolean
 ) {
-  const { hash, signalSequence } = head
-  const header = { epoch, number: head.number + 1, now, previousHash: hash, signalSequence }
+  const header = { epoch, number: head.number + 1, now, previousHash: head.hash, ...placesOf(head) }
   const bytes = encodeClaim(header, `recover-${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`, acceptsClock)
   const identity = identityOf(log.partition, epoch, header.number)
   const clock = yield* Clock.Clock

@@ -5,7 +5,7 @@
  * state, and the log continues behind its own end, so that reactors still find the records that they have not seen.
  */
 import { Effect } from "effect"
-import { decodeFrame, emptyHead, type Head, hashOf } from "../frame.ts"
+import { decodeFrame, emptyHead, type Head, hashOf, placesOf } from "../frame.ts"
 import { Checkpoints } from "../ports/Checkpoints.ts"
 import type { LogState, StoredFrame } from "../ports/Journal.ts"
 import { headOf } from "../shell/partition/recover.ts"
@@ -20,8 +20,9 @@ const minutes = (fromMillis: number, toMillis: number): string =>
 /** The head before a log's first frame, derived from that frame; undefined if it cannot be read. */
 export const headBefore = (first: StoredFrame): Head | undefined => {
   try {
-    const { epoch, now, number, previousHash, signalSequence } = decodeFrame(first.bytes)
-    return { sequence: first.sequence - 1, hash: previousHash, epoch, number: number - 1, now, signalSequence }
+    const frame = decodeFrame(first.bytes)
+    const { epoch, now, number, previousHash } = frame
+    return { sequence: first.sequence - 1, hash: previousHash, epoch, number: number - 1, now, ...placesOf(frame) }
   } catch {
     return undefined
   }

@@ -7,7 +7,7 @@ import { describe } from "../describe.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
 import { outboxName } from "../outbox.ts"
 import { CursorsUnavailable, type ParkedRecord } from "../ports/Cursors.ts"
-import { signalsName } from "../ports/Signals.ts"
+import { StreamUnavailable } from "../ports/ProgramStreams.ts"
 import type { Reactor } from "../Reactor.ts"
 import { decodeRecord } from "../records.ts"
 import { internals } from "../shell/partition/internals.ts"
@@ -21,7 +21,7 @@ import {
   showParkedMessages,
   unrecorded
 } from "./parkedMessages.ts"
-import { isPassed, notPassed, retryParkedSignals } from "./parkedSignals.ts"
+import { isPassed, notPassed, outsideNames, retryParkedSignals } from "./parkedSignals.ts"
 
 type AnyEngine = Engine["Service"]
 
@@ -32,8 +32,9 @@ const batchRecords = 100
 
 /** Finds the named reactor: if an engine has only one, the name is optional. */
 export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
-  const reactors = internals(engine).context.reactors.map((reactor) => reactor.name)
-  const names = [...reactors, outboxName, signalsName]
+  const { context } = internals(engine)
+  const reactors = context.reactors.map((reactor) => reactor.name)
+  const names = [...reactors, outboxName, ...outsideNames(context)]
   const found = name === undefined && reactors.length === 1 ? reactors[0] : names.find((known) => known === name)
   return found !== undefined
     ? Effect.succeed(found)
@@ -107,7 +108,8 @@ export const retryParked = Effect.fnUntraced(function* (
   { alongside = nothing, limit = Number.POSITIVE_INFINITY }: RetryOptions = {}
 ): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
   if (reactorName === outboxName) return yield* retryParkedMessages(engine, organization, { limit, alongside })
-  if (reactorName === signalsName) return yield* retryParkedSignals(engine, organization, { limit, alongside })
+  if (outsideNames(internals(engine).context).includes(reactorName))
+    return yield* retryParkedSignals(engine, reactorName, organization, { limit, alongside })
   const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
   let retried = 0
   let error: string | undefined
@@ -125,6 +127,7 @@ export const retryParked = Effect.fnUntraced(function* (
       return undefined
     }
     const failure = Cause.squash(exit.cause)
+    if (failure instanceof StreamUnavailable) return yield* new CursorsUnavailable({ message: failure.message })
     if (Cause.hasInterrupts(exit.cause) || failure instanceof CursorsUnavailable)
       return yield* Effect.failCause(exit.cause as Cause.Cause<CursorsUnavailable>)
     return describe(failure)
@@ -169,21 +172,22 @@ export const dismissParked = Effect.fnUntraced(function* (
   const [first] = records
   if (first === undefined) return false
   if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) return false
-  if (reactorName === signalsName && !isPassed(partition, first))
+  if (outsideNames(partition.context).includes(reactorName) && !isPassed(partition, first))
     return yield* new CursorsUnavailable({ message: notPassed })
   yield* Effect.catch(cursors.unpark(records, alongside(records)), unrecorded)
   yield* showParked(partition, reactorName)
   return true
 })
 
-/** Gives up all parked records of a deleted organization, at every reactor and among its signals. */
+/** Gives up all parked records of a deleted organization, at every reactor and among what came from outside. */
 export const eraseParked = Effect.fnUntraced(function* (
   engine: AnyEngine,
   organization: string
 ): Effect.fn.Return<void, CursorsUnavailable> {
-  const { cursors, reactors } = internals(engine).context
+  const { context } = internals(engine)
+  const { cursors, reactors } = context
   const id = engine.partitionOf(organization)
-  for (const name of [...reactors.map((reactor) => reactor.name), signalsName])
+  for (const name of [...reactors.map((reactor) => reactor.name), ...outsideNames(context)])
     for (;;) {
       const records = yield* cursors.parked(id, name, organization, batchRecords)
       if (records.length === 0) break
@@ -198,7 +202,8 @@ const notHere = (partitionId: number, reactorName: string) =>
 const partitionAt = (engine: AnyEngine, partitionId: number, reactorName: string) => {
   const { context, partitions } = internals(engine)
   const partition = partitions.get(partitionId)
-  const isKnown = reactorName === signalsName || context.reactors.some(({ name }) => name === reactorName)
+  const isKnown =
+    outsideNames(context).includes(reactorName) || context.reactors.some(({ name }) => name === reactorName)
   return partition === undefined || !isKnown
     ? notHere(partitionId, reactorName)
     : Effect.succeed({ cursors: context.cursors, partition })

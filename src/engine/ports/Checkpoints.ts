@@ -27,6 +27,8 @@ export interface CheckpointRecord extends LogPosition {
   readonly now: number
   /** Highest signal sequence processed up to `sequence`; 0 for none. */
   readonly signalSequence: number
+  /** Highest processed sequence of each ingest up to `sequence`, by its name; left out where none has a place. */
+  readonly ingests?: Readonly<Record<string, number>> | undefined
 }
 
 /** An actor's state after the frame at `sequence`. See {@link Checkpoints}. */

@@ -26,4 +26,14 @@ export type {
   StoredFrame
 } from "./Journal.ts"
 export type { PlacementRefused, PlacementUnavailable } from "./Placement.ts"
+export type {
+  FollowRequest,
+  PublishedMessage,
+  PublishRefused,
+  StreamBatch,
+  StreamEnds,
+  StreamMessage,
+  StreamPlaceLost,
+  StreamUnavailable
+} from "./ProgramStreams.ts"
 export type { Signal, Signals, SignalsUnavailable } from "./Signals.ts"

@@ -55,6 +55,19 @@ export const savesAndLoads = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
     })
   )
 
+  it.effect("the places of ingests are kept in their order, and none where there are none", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const first = recordAt(partition, 5)
+      const second = { ...recordAt(partition, 9), ingests: { orders: 4_711, clicks: 0, a1: Number.MAX_SAFE_INTEGER } }
+      yield* checkpoints.save({ record: first, previous: 0, rows: [] })
+      yield* checkpoints.save({ record: second, previous: 5, rows: [] })
+      const found = yield* checkpoints.list(partition)
+      assert.deepStrictEqual(found, [second, first])
+      assert.deepStrictEqual(Object.keys(found[0]!.ingests!), ["orders", "clicks", "a1"])
+    })
+  )
+
   it.effect("partitions do not see each other's actors", () =>
     Effect.gen(function* () {
       const { checkpoints, partition } = yield* fresh

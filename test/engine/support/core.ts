@@ -13,7 +13,7 @@ import { PartitionCore } from "../../../src/engine/core/PartitionCore.ts"
 import type { Instant } from "../../../src/engine/core/PartitionTime.ts"
 import type { Demand, DraftedFrame, ReadRequest } from "../../../src/engine/core/protocol.ts"
 import { CommandInvalid } from "../../../src/engine/errors.ts"
-import { emptyHead, encodeClaim, headAfter, identityOf } from "../../../src/engine/frame.ts"
+import { emptyHead, encodeClaim, headAfter, identityOf, placesOf } from "../../../src/engine/frame.ts"
 import type { AnyLane } from "../../../src/engine/Lane.ts"
 import { storedOverheadBytes } from "../../../src/engine/limits.ts"
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
@@ -130,9 +130,10 @@ export class CoreDriver {
   }
 
   private claim(): void {
-    const { epoch, hash, now, number, sequence, signalSequence } = this.core.head
+    const { epoch, hash, now, number, sequence } = this.core.head
     const time = Math.max(now, this.now.wall)
-    const header = { epoch: epoch + 1, number: number + 1, now: time, previousHash: hash, signalSequence }
+    const places = placesOf(this.core.head)
+    const header = { epoch: epoch + 1, number: number + 1, now: time, previousHash: hash, ...places }
     const bytes = encodeClaim(header, "test")
     this.keep(bytes, epoch + 1, number + 1)
     const { leaderMayBeDeposed = false } = this.options

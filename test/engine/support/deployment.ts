@@ -7,6 +7,7 @@ import { Engine, type EngineOptions, layer } from "../../../src/engine/Engine.ts
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
+import * as ProgramStreamsMemory from "../../../src/engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../../src/engine/memory/SignalsMemory.ts"
 import type { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 import type { Cursors } from "../../../src/engine/ports/Cursors.ts"
@@ -23,6 +24,8 @@ export interface Deployment {
   readonly checkpoints: CheckpointsMemory.CheckpointsStore
   readonly cursors: CursorsMemory.CursorsStore
   readonly signals: SignalsMemory.SignalsStore
+  /** The program's own streams: one of orders. */
+  readonly streams: ProgramStreamsMemory.ProgramStreamsStore
 }
 
 export const makeDeployment = (options?: {
@@ -32,7 +35,8 @@ export const makeDeployment = (options?: {
   journal: JournalMemory.makeStore(options),
   checkpoints: CheckpointsMemory.makeStore(),
   cursors: CursorsMemory.makeStore(),
-  signals: SignalsMemory.makeStore(options?.partitions ?? 1)
+  signals: SignalsMemory.makeStore(options?.partitions ?? 1),
+  streams: ProgramStreamsMemory.makeStore({ orders: ["orders.>"] })
 })
 
 export interface StartOptions extends Partial<EngineOptions<never>> {
@@ -72,6 +76,7 @@ export const start = (
         cursorsLayer ?? CursorsMemory.layerOf(deployment.cursors),
         placementLayer ?? layerLocal,
         signalsLayer ?? SignalsMemory.layerOf(deployment.signals),
+        ProgramStreamsMemory.layerOf(deployment.streams),
         remoteLayer ?? layerNone
       ])
     )

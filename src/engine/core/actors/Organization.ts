@@ -66,8 +66,10 @@ export class Entry {
   isFresh = false
   /** Estimated size of the command, counted while it waits. */
   bytes = 0
-  /** Position of a signal, 0 for others. */
-  signalSequence = 0
+  /** Position of a signal, or of an ingest's message; -1 for others. */
+  signalSequence = -1
+  /** The ingest whose message it is; undefined for others, signals among them. */
+  ingest: string | undefined = undefined
   /** The guard that is asked before the decision, and gets a fact with it; undefined for most. */
   guard: Guard | undefined = undefined
   /** The idempotency key of the command; undefined for most. */

@@ -16,7 +16,7 @@ import {
   ReplyTooLarge,
   StateTooLarge
 } from "../../errors.ts"
-import type { Head } from "../../frame.ts"
+import type { Head, IngestPlaces } from "../../frame.ts"
 import {
   frameOverheadBytes,
   maximumDrainBytes,
@@ -45,6 +45,7 @@ import { Answers } from "./Answers.ts"
 import { Draft, type EncodedDecision, IdsUsedUp } from "./Draft.ts"
 import { DrainContext, TouchedCells } from "./DrainContext.ts"
 import type { Mailbox } from "./Mailbox.ts"
+import type { SignalQueues } from "./SignalQueues.ts"
 import { TouchedActors, type TouchedActorsHost } from "./TouchedActors.ts"
 
 /** The most bytes of records a frame takes. */
@@ -71,6 +72,7 @@ export interface DeciderHost extends TouchedActorsHost {
   readonly prefetch: (entry: Entry) => void
   /** Makes an entry wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, entry: Entry) => void
+  readonly signals: SignalQueues
   readonly poisoned: CoreHost["poisoned"]
   readonly signalFailed: CoreHost["signalFailed"]
   /** Reports an actor that is paused because it is woken too often. */
@@ -89,6 +91,7 @@ export class Decider {
   /** Replies that rest on no fact of this drain. */
   readonly immediate = new Answers()
   signalSequence = 0
+  ingests: IngestPlaces | undefined = undefined
   /** Commands, signals and timers decided. */
   decidedCount = 0
   /** A decision was refused because the log has no room for its facts. */
@@ -121,6 +124,7 @@ export class Decider {
     this.gathering.begin(monotonic)
     this.logRoom = logRoom
     this.signalSequence = head.signalSequence
+    this.ingests = head.ingests
     this.decidedCount = 0
     this.tookSignals = false
     this.full = false
@@ -334,8 +338,9 @@ export class Decider {
    */
   private settle(entry: Entry, accepted: boolean, value: unknown): Fate {
     this.decidedCount++
-    if (entry.signalSequence > 0) {
-      this.signalSequence = entry.signalSequence
+    if (entry.signalSequence >= 0) {
+      if (entry.ingest === undefined) this.signalSequence = entry.signalSequence
+      else this.ingests = this.host.signals.place(this.ingests, entry.ingest, entry.signalSequence)
       this.tookSignals = true
       // A rejection by the rule is a decision.
       if (!accepted && isAnAskError(value)) this.reportFailed(entry, describe(value))
@@ -346,9 +351,9 @@ export class Decider {
     return "decided"
   }
 
-  private reportFailed({ actor, command, key, organization, signalSequence }: Entry, reason: string): void {
+  private reportFailed({ actor, command, ingest, key, organization, signalSequence }: Entry, reason: string): void {
     const address = { organization: organization.name, kind: actor.kind, key }
-    this.host.signalFailed({ ...address, sequence: signalSequence, command, reason })
+    this.host.signalFailed({ ...address, ingest, sequence: signalSequence, command, reason })
   }
 
   /** Answers from the durable state only, whatever this drain has decided. */

@@ -5,7 +5,7 @@
  */
 import { describe } from "../../describe.ts"
 import { CommandFailed } from "../../errors.ts"
-import type { Head } from "../../frame.ts"
+import { type Head, placesOf } from "../../frame.ts"
 import { maximumSignalsPerDrain, maximumTimersPerDrain, signalsShare, timersShare } from "../../limits.ts"
 import { type Caller, type Cell, Entry, type Timer } from "../actors/Organization.ts"
 import { assert } from "../assert.ts"
@@ -15,13 +15,14 @@ import type { Answers } from "./Answers.ts"
 import { Decider, type DeciderHost, type Fate, passedOver } from "./Decider.ts"
 import { DecideAgain } from "./Draft.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
+import type { SignalQueues } from "./SignalQueues.ts"
 
 /** Decisions between two checks of the time. */
 const timeStride = 16
 
 /** The part of its partition that a drain needs. */
 export interface DrainHost extends DeciderHost {
-  readonly signals: SignalQueue
+  readonly signals: SignalQueues
   /** Whether loads for timers and signals may be asked for now. */
   readonly mayLoad: () => boolean
   /** Puts off a due timer whose actor cannot be loaded now. */
@@ -99,8 +100,10 @@ export class Drain {
   frameAfter(head: Head): DraftedFrame {
     const { decidedCount, draft, signalSequence } = this.decider
     const { epoch, hash, number, sequence } = head
-    const header = { epoch, number: number + 1, now: draft.now, previousHash: hash, signalSequence }
-    const fenceHeader = { ...header, signalSequence: head.signalSequence }
+    const place = { epoch, number: number + 1, now: draft.now, previousHash: hash }
+    const ingests = this.host.signals.moved(this.decider.ingests)
+    const header = { ...place, ...placesOf({ signalSequence, ingests }) }
+    const fenceHeader = { ...place, ...placesOf(head) }
     return {
       header,
       bytes: draft.builder.encode(header),
@@ -236,32 +239,43 @@ export class Drain {
     return "waits"
   }
 
+  /** Takes signals and the messages of ingests, one of each in turn. A queue whose first entry waits is left out. */
   private takeSignals(share: number): void {
-    const { memory, signals } = this.host
+    const queues = this.host.signals.inTurn()
+    let at = 0
     for (let taken = 0; taken < maximumSignalsPerDrain && this.decider.hasRoom(share); taken++) {
-      const entry = signals.first
-      if (entry === undefined || this.turn.spent() > share) return
-      if (entry.command === passedOver) {
-        signals.take()
-        this.decider.passOver(entry)
-        continue
-      }
-      entry.organization = memory.organization(entry.organization.name) ?? entry.organization
-      const cell = entry.organization.cell(entry.actorIndex, entry.key)
-      const isThere = cell?.loaded === true || entry.actor.isStateless
-      if (!isThere && !this.host.mayLoad()) return
-      signals.take()
-      if (this.decide(entry) === "decided") continue
-      signals.putBack(entry)
-      return
+      if (queues.length === 0 || this.turn.spent() > share) return
+      if (at >= queues.length) at = 0
+      if (this.takeSignal(queues[at]!)) at++
+      else queues.splice(at, 1)
     }
+  }
+
+  /** Decides the first entry of a queue; returns whether it did. */
+  private takeSignal(queue: SignalQueue): boolean {
+    const { memory } = this.host
+    const entry = queue.first
+    if (entry === undefined) return false
+    if (entry.command === passedOver) {
+      queue.take()
+      this.decider.passOver(entry)
+      return true
+    }
+    entry.organization = memory.organization(entry.organization.name) ?? entry.organization
+    const cell = entry.organization.cell(entry.actorIndex, entry.key)
+    const isThere = cell?.loaded === true || entry.actor.isStateless
+    if (!isThere && !this.host.mayLoad()) return false
+    queue.take()
+    if (this.decide(entry) === "decided") return true
+    queue.putBack(entry)
+    return false
   }
 
   private putBack(entry: Entry): void {
     const { mailbox, memory, signals } = this.host
     // The organization may have left memory meanwhile.
     entry.organization = memory.organization(entry.organization.name) ?? entry.organization
-    if (entry.signalSequence > 0) signals.putBack(entry)
+    if (entry.signalSequence >= 0) signals.of(entry.ingest).putBack(entry)
     else if (entry.wakeAt === undefined) mailbox.putBack(entry)
     else this.putBackTimer(entry, entry.wakeAt)
   }

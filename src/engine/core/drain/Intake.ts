@@ -151,10 +151,17 @@ export class Intake {
   }
 
   /**
-   * Accepts an external signal, in order. False when it means nothing; the next meaningful signal then covers its place
-   * too.
+   * Accepts an external signal, or the message of an ingest, in order. False when it means nothing; the next meaningful
+   * one then covers its place too.
    */
-  signal(sequence: number, organizationName: string, actor: AnyActor, key: string, command: unknown): boolean {
+  signal(
+    sequence: number,
+    organizationName: string,
+    actor: AnyActor,
+    key: string,
+    command: unknown,
+    ingest?: string
+  ): boolean {
     const actorIndex = this.options.registry.actorIndex(actor.kind)
     const organization = this.shared.memory.organization(organizationName)
     if (actorIndex < 0 || organization === undefined) return false
@@ -167,27 +174,41 @@ export class Intake {
       undefined
     )
     entry.signalSequence = sequence
+    entry.ingest = ingest
+    if (ingest !== undefined) entry.bytes = estimateBytes(command)
     this.shared.memory.noteEmptied(organization)
-    this.shared.life().signals.add(entry)
+    this.shared.life().signals.of(ingest).add(entry)
     this.shared.life().loader.prefetch(entry)
     this.options.host.wake()
     return true
   }
 
-  /** Records in the next frame that the partition has passed a signal, which means no command. */
-  passOver(sequence: number): void {
+  /** Records in the next frame that the partition has passed a signal or a message, which means no command. */
+  passOver(sequence: number, ingest?: string): void {
     const organization = this.shared.memory.organization(nobody)!
     const entry = new Entry(organization, this.options.registry.actors[0]!, 0, "", passedOver, undefined)
     entry.signalSequence = sequence
+    entry.ingest = ingest
     this.shared.memory.noteEmptied(organization)
-    this.shared.life().signals.add(entry)
+    this.shared.life().signals.of(ingest).add(entry)
     this.options.host.wake()
   }
 
-  /** Whether more signals may be read. If not, `onRoom` is called once they may. */
-  admitsSignals(onRoom: () => void): boolean {
-    this.shared.life().signals.onRoom = this.shared.life().signals.hasRoom ? undefined : onRoom
-    return this.shared.life().signals.hasRoom
+  /** Notes that an ingest was read up to a place. A frame that is written for another reason records it. */
+  passed(sequence: number, ingest: string): void {
+    this.shared.life().signals.of(ingest).passed = sequence
+  }
+
+  /** Whether nothing waits that was read from an ingest. */
+  isThrough(ingest: string): boolean {
+    return this.shared.life().signals.of(ingest).size === 0
+  }
+
+  /** Whether more signals, or messages of an ingest, may be read. If not, `onRoom` is called once they may. */
+  admitsSignals(onRoom: () => void, ingest?: string): boolean {
+    const queue = this.shared.life().signals.of(ingest)
+    queue.onRoom = queue.hasRoom ? undefined : onRoom
+    return queue.hasRoom
   }
 
   /** Fails everything that waits for its turn. */

@@ -9,14 +9,14 @@ import type { TimerPages } from "../timers/TimerPages.ts"
 import type { Timers } from "../timers/Timers.ts"
 import type { Lanes } from "./Lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import type { SignalQueue } from "./SignalQueue.ts"
+import type { SignalQueues } from "./SignalQueues.ts"
 
 /** How long timers and signals wait while memory is full of changes that no checkpoint has yet. */
 const crowdedHoldMillis = 100
 
 export interface NextWorkOptions {
   readonly mailbox: Mailbox
-  readonly signals: SignalQueue
+  readonly signals: SignalQueues
   readonly pages: TimerPages
   readonly room: LogRoom
   readonly loader: ActorLoader

@@ -8,13 +8,13 @@ import type { RememberedKey } from "../keys/KeyTable.ts"
 import { isOver } from "../ruleChecks.ts"
 import type { Timers } from "../timers/Timers.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import type { SignalQueue } from "./SignalQueue.ts"
+import type { SignalQueues } from "./SignalQueues.ts"
 
 interface Probed {
   readonly memory: ActorMemory
   readonly mailbox: Mailbox
   readonly timers: Timers
-  readonly signals: SignalQueue
+  readonly signals: SignalQueues
   readonly head: Head
   readonly newestCheckpoint: CheckpointRecord | undefined
 }

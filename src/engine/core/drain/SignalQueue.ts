@@ -1,12 +1,15 @@
 /**
- * Queues the external signals of a partition that were read and not yet decided, in order (docs/architecture.md,
- * "External signals"). Bounded.
+ * Queues the external signals of a partition, or the messages of one ingest, that were read and not yet decided, in
+ * order (docs/architecture.md, "External signals"). Bounded.
  */
-import { maximumQueuedSignals } from "../../limits.ts"
+import { maximumQueuedIngestBytes, maximumQueuedSignals } from "../../limits.ts"
 import type { Entry } from "../actors/Organization.ts"
 
 export class SignalQueue {
   private readonly entries: Array<Entry> = []
+  private bytes = 0
+  /** Up to this place everything was read: what is not queued means nothing here. -1 before the first. */
+  passed = -1
   /** Called when there is room again. */
   onRoom: (() => void) | undefined = undefined
 
@@ -15,7 +18,7 @@ export class SignalQueue {
   }
 
   get hasRoom(): boolean {
-    return this.entries.length < maximumQueuedSignals
+    return this.entries.length < maximumQueuedSignals && this.bytes < maximumQueuedIngestBytes
   }
 
   get first(): Entry | undefined {
@@ -32,15 +35,19 @@ export class SignalQueue {
 
   add(entry: Entry): void {
     this.entries.push(entry)
+    this.bytes += entry.bytes
   }
 
   take(): Entry | undefined {
     const entry = this.entries.shift()
-    if (this.onRoom !== undefined && this.entries.length <= maximumQueuedSignals / 2) this.onRoom()
+    this.bytes -= entry?.bytes ?? 0
+    const isHalfEmpty = this.entries.length <= maximumQueuedSignals / 2 && this.bytes <= maximumQueuedIngestBytes / 2
+    if (this.onRoom !== undefined && isHalfEmpty) this.onRoom()
     return entry
   }
 
   putBack(entry: Entry): void {
     this.entries.unshift(entry)
+    this.bytes += entry.bytes
   }
 }

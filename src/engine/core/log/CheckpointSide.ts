@@ -3,6 +3,7 @@
  * results, and the states that go into the next checkpoint.
  */
 
+import { placesOf } from "../../frame.ts"
 import type { ActorRow, CheckpointRecord, ExpiryRow, TimerRow } from "../../ports/Checkpoints.ts"
 import type { ActorMemory } from "../actors/ActorMemory.ts"
 import { rowOf, rowOfKey, type SnapshotActor } from "../actors/actorRows.ts"
@@ -85,8 +86,9 @@ export class CheckpointSide {
       actors.push({ cell, state: cell.state, wakeAt: cell.wakeAt, kept: cell.unreadable?.row })
     const keys = this.shared.memory.keys.all()
     const keyActor = this.options.registry.actors[this.options.registry.keyIndex]!
-    const { epoch, hash, now, number, sequence, signalSequence } = this.shared.life().head
-    const record = { partition: this.options.partition, sequence, hash, epoch, number, now, signalSequence }
+    const { head } = this.shared.life()
+    const { epoch, hash, now, number, sequence } = head
+    const record = { partition: this.options.partition, sequence, hash, epoch, number, now, ...placesOf(head) }
     const level = this.options.level?.() ?? Number.POSITIVE_INFINITY
     const rows = {
       *[Symbol.iterator]() {

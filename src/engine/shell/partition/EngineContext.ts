@@ -3,11 +3,13 @@ import type { Clock, Semaphore } from "effect"
 import type { EngineConfig } from "../../config.ts"
 import type { Registry } from "../../core/actors/Organization.ts"
 import type { ProcessBounds } from "../../core/actors/ProcessBounds.ts"
+import type { Ingest } from "../../ingestRules.ts"
 import type { Checkpoints, Deployment } from "../../ports/Checkpoints.ts"
 import type { ClockGuardShape } from "../../ports/ClockGuard.ts"
 import type { Cursors } from "../../ports/Cursors.ts"
 import type { Journal } from "../../ports/Journal.ts"
 import type { Placement } from "../../ports/Placement.ts"
+import type { ProgramStreams } from "../../ports/ProgramStreams.ts"
 import type { Remote } from "../../ports/Remote.ts"
 import type { Signals } from "../../ports/Signals.ts"
 import type { Reactor } from "../../Reactor.ts"
@@ -29,11 +31,14 @@ export interface EngineContext {
   /** The tasks of reactors, by the reactor's name. */
   readonly taskSources: ReadonlyMap<string, ReadonlyArray<TaskSource>>
   readonly signalRules: SignalRules
+  readonly ingests: ReadonlyArray<Ingest>
   readonly journal: Journal["Service"]
   readonly checkpoints: Checkpoints["Service"]
   readonly cursors: Cursors["Service"]
   readonly placement: Placement["Service"]
   readonly signals: Signals["Service"] | undefined
+  /** There if the program has ingests. */
+  readonly programStreams: ProgramStreams["Service"] | undefined
   readonly remote: Remote["Service"] | undefined
   /** The partitions placed in this process. */
   readonly local: ReadonlyMap<number, Partition>

@@ -17,6 +17,7 @@ import type { Log } from "../../ports/Journal.ts"
 import { recordsOf } from "../../records.ts"
 import { Wakeup } from "../../Wakeup.ts"
 import { Followers } from "../followers/Followers.ts"
+import { IngestProgress } from "../ingest/IngestProgress.ts"
 import { Outbox } from "../outbox/Outbox.ts"
 import { Feed } from "../reactors/Feed.ts"
 import { ReactorTasks } from "../reactors/ReactorTasks.ts"
@@ -93,6 +94,7 @@ export class Partition {
   private readonly reactorTurns = new Map<string, Semaphore.Semaphore>()
   private readonly reactionListeners = new Set<() => void>()
   readonly outbox = new Outbox()
+  private readonly ingests = new Map<string, IngestProgress>()
   private isEnding = false
   private restartReason: string | undefined = undefined
   private lastSeen: LogPosition | undefined = undefined
@@ -231,6 +233,16 @@ export class Partition {
   /** Notes that rows up to this frame are covered by two checkpoints, and were pruned. */
   prunedThrough(sequence: number): void {
     if (this.earlierRows !== undefined && sequence >= this.earlierRows) this.earlierRows = 0
+  }
+
+  /** How far an ingest of the program has come in this life. */
+  ingestProgress(ingest: string): IngestProgress {
+    let progress = this.ingests.get(ingest)
+    if (progress === undefined) {
+      progress = new IngestProgress()
+      this.ingests.set(ingest, progress)
+    }
+    return progress
   }
 
   /** Whether signals up to this one were removed by this process. */

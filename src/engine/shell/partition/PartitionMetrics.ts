@@ -204,6 +204,30 @@ export class PartitionMetrics {
     }).updateUnsafe(signals, this.context)
   }
 
+  /** Messages of an ingest's subjects behind the last one that was read. */
+  ingestBehind(ingest: string, messages: number): void {
+    Metric.gauge("sluice_ingest_behind", {
+      description: "Messages in an ingest's stream behind the last one that the partition has read",
+      attributes: { ...this.attributes, ingest }
+    }).updateUnsafe(messages, this.context)
+  }
+
+  ingestStopped(ingest: string, isStopped: boolean): void {
+    Metric.gauge("sluice_ingest_stopped", {
+      description: "1 while an ingest has lost its place in its stream and waits for an operator",
+      attributes: { ...this.attributes, ingest }
+    }).updateUnsafe(isStopped ? 1 : 0, this.context)
+  }
+
+  /** Counts a message that became a command. */
+  ingestTaken(ingest: string): void {
+    Metric.counter("sluice_ingest_messages_total", {
+      description: "Messages of an ingest's stream that became commands",
+      incremental: true,
+      attributes: { ...this.attributes, ingest }
+    }).updateUnsafe(1, this.context)
+  }
+
   /** Counts a signal of a kind that has no rule. */
   unknownSignal(): void {
     this.unknownSignals(1)

@@ -4,7 +4,7 @@
  */
 import { Data, Duration, Effect, Random, Stream } from "effect"
 import type { Replay } from "../../core/log/Replay.ts"
-import { emptyHead, encodeClaim, type Head, headAfter, identityOf } from "../../frame.ts"
+import { emptyHead, encodeClaim, type Head, headAfter, identityOf, placesOf } from "../../frame.ts"
 import { loadDeadlineMillis, lookupDeadlineMillis, maximumLoadBatch } from "../../limits.ts"
 import { outboxName } from "../../outbox.ts"
 import { type CheckpointRecord, CheckpointsUnavailable, emptyLogHash } from "../../ports/Checkpoints.ts"
@@ -101,14 +101,10 @@ const withoutCheckpoint = (
     : undefined
 
 /** The log's head at a checkpoint. */
-export const headOf = ({ epoch, hash, now, number, sequence, signalSequence }: CheckpointRecord): Head => ({
-  sequence,
-  hash,
-  epoch,
-  number,
-  now,
-  signalSequence
-})
+export const headOf = (record: CheckpointRecord): Head => {
+  const { epoch, hash, now, number, sequence } = record
+  return { sequence, hash, epoch, number, now, ...placesOf(record) }
+}
 
 /** Folds the tail over a checkpoint. Folds it again with care when facts of some organizations could not be folded. */
 const replayAll = Effect.fnUntraced(function* (
@@ -189,7 +185,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
       number: head.number + 1,
       now: Math.max(partition.now().wall, head.now),
       previousHash: head.hash,
-      signalSequence: head.signalSequence
+      ...placesOf(head)
     }
     const owner = `${partition.context.instance}-${yield* Random.nextIntBetween(0, 0x1_0000_0000)}`
     const bytes = encodeClaim(header, owner)

@@ -2,11 +2,13 @@
  * Checks, before an engine starts its partitions, that its configuration can work, and that the stores belong to one
  * deployment with that number of partitions (docs/architecture.md, rule 18).
  */
-import { Duration, Effect, Schedule } from "effect"
+import { Context, Duration, Effect, Option, Schedule } from "effect"
 import type { EngineConfig } from "../../config.ts"
 import { EngineRefused } from "../../errors.ts"
+import { type Ingest, ingestsProblem } from "../../ingestRules.ts"
 import { maximumFrameBytes } from "../../limits.ts"
 import type { Deployment } from "../../ports/Checkpoints.ts"
+import { ProgramStreams } from "../../ports/ProgramStreams.ts"
 import { type Pace, paceProblem } from "../../reactorPace.ts"
 import type { EngineContext } from "./EngineContext.ts"
 import { checkLogs } from "./ownLogs.ts"
@@ -44,6 +46,18 @@ export const checkConfig = (
     if (problem !== undefined) return refuse(`the pace of reactor ${name}: ${problem}`)
   }
   return Effect.void
+}
+
+const noStreams = "ingests need the program's streams: provide ProgramStreams, in memory those of Streams.layerMemory"
+
+/** Refuses ingests that cannot work. Returns the program's streams, if they are provided. */
+export const checkIngests = (
+  ingests: ReadonlyArray<Ingest>,
+  services: Context.Context<never>
+): Effect.Effect<ProgramStreams["Service"] | undefined, EngineRefused> => {
+  const streams = Option.getOrUndefined(Context.getOption(services, ProgramStreams))
+  const problem = ingestsProblem(ingests) ?? (ingests.length > 0 && streams === undefined ? noStreams : undefined)
+  return problem === undefined ? Effect.succeed(streams) : Effect.fail(new EngineRefused({ message: problem }))
 }
 
 /** Reads the deployment's id, and refuses stores that do not fit it or the configured number of partitions. */

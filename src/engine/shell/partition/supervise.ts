@@ -8,6 +8,7 @@ import { describe } from "../../describe.ts"
 import { PartitionMoved } from "../../errors.ts"
 import { fencedRestMillis, fenceWindowMillis, maximumFences, reactorsCloseMillis } from "../../limits.ts"
 import { JournalRefused } from "../../ports/Journal.ts"
+import { followIngests } from "../ingest/followIngest.ts"
 import { sendMessages } from "../outbox/sendMessages.ts"
 import { ownsNow } from "../ownsNow.ts"
 import { react } from "../reactors/react.ts"
@@ -165,6 +166,7 @@ const life = (partition: Partition) =>
       yield* Effect.forkScoped(essential(partition, "reading", readCheckpoints(partition)))
       yield* Effect.forkScoped(essential(partition, "checkpointing", writeCheckpoints(partition)))
       yield* Effect.forkScoped(essential(partition, "signals", feedSignals(partition)))
+      yield* Effect.forkScoped(essential(partition, "ingests", followIngests(partition)))
       yield* Effect.forkScoped(essential(partition, "parking signals", parkFailedSignals(partition)))
       yield* Effect.forkScoped(essential(partition, "maintenance", maintain(partition)))
       partition.setStatus({ _tag: "Serving" })

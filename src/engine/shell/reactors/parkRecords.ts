@@ -6,6 +6,7 @@ import { Cause, Effect, Exit } from "effect"
 import { describe } from "../../describe.ts"
 import { lookupDeadlineMillis } from "../../limits.ts"
 import { CursorsUnavailable, type ParkedRecord } from "../../ports/Cursors.ts"
+import { StreamUnavailable } from "../../ports/ProgramStreams.ts"
 import type { Reactor } from "../../Reactor.ts"
 import { encodeRecord, type LogRecord } from "../../records.ts"
 import { deadline } from "../deadline.ts"
@@ -13,6 +14,10 @@ import type { Partition } from "../partition/Partition.ts"
 import type { WantedRecord } from "./batchOf.ts"
 
 const behindText = "behind a parked record of its organization"
+
+/** Whether a store or a stream cannot be reached, which is not the fault of a record: nothing is parked for it. */
+export const isAway = (error: unknown): error is CursorsUnavailable | StreamUnavailable =>
+  error instanceof CursorsUnavailable || error instanceof StreamUnavailable
 
 /** A small read of the cursors, with its deadline. */
 export const lookup = <A, R>(effect: Effect.Effect<A, CursorsUnavailable, R>) =>
@@ -68,7 +73,7 @@ const attempt = Effect.fnUntraced(function* (
   if (Exit.isSuccess(exit)) return undefined
   const error = Cause.squash(exit.cause)
   // An interruption or an unreachable store is not the fault of a record, so it is not caught.
-  if (Cause.hasInterrupts(exit.cause) || error instanceof CursorsUnavailable) return yield* Effect.failCause(exit.cause)
+  if (Cause.hasInterrupts(exit.cause) || isAway(error)) return yield* Effect.failCause(exit.cause)
   return describe(error)
 })
 

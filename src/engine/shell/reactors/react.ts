@@ -16,7 +16,7 @@ import { deadline } from "../deadline.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { hashAt } from "../witnesses.ts"
 import { batchOf, type ReactorBatch } from "./batchOf.ts"
-import { isolate, lookup, parkBehind, showParked } from "./parkRecords.ts"
+import { isAway, isolate, lookup, parkBehind, showParked } from "./parkRecords.ts"
 import { ReactorPacer } from "./ReactorPacer.ts"
 import type { ReactorTasks } from "./ReactorTasks.ts"
 
@@ -177,7 +177,8 @@ class Follower {
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
     const begunAt = partition.now().monotonic
-    const exit = yield* Effect.exit(this.traced(batch, transaction))
+    const ahead = isIsolating ? Effect.void : this.ahead(batch)
+    const exit = yield* Effect.exit(this.traced(batch, Effect.andThen(ahead, transaction)))
     this.pacing.spent(begunAt)
     if (Exit.isSuccess(exit)) {
       this.durable = batch.to
@@ -193,13 +194,21 @@ class Follower {
       return this.onProgress()
     }
     const error = Cause.squash(exit.cause)
-    if (Cause.hasInterrupts(exit.cause) || error instanceof CursorMoved || error instanceof CursorsUnavailable)
+    if (Cause.hasInterrupts(exit.cause) || error instanceof CursorMoved || isAway(error))
       return yield* Effect.failCause(exit.cause)
     this.failures++
     if (this.failures >= batchAttempts) this.isolateThrough = Math.max(this.isolateThrough, batch.to.sequence)
     yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} failed on a batch`, exit.cause)
     yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** this.failures, lastPauseMillis)))
   })
+
+  /** Does what the reactor does before the transaction, but for organizations that may have parked records. */
+  private ahead({ wanted }: ReactorBatch): Effect.Effect<void, unknown> {
+    const { ahead } = this.reactor
+    if (ahead === undefined || this.isAnyParked) return Effect.void
+    const free = wanted.filter(({ record }) => !this.parked.has(record.organization))
+    return free.length === 0 ? Effect.void : ahead(free.map(({ record }) => record as LogRecord))
+  }
 
   /** Runs a transaction in its own span, if spans are collected. */
   private traced<A, E>({ to, wanted }: ReactorBatch, transaction: Effect.Effect<A, E>): Effect.Effect<A, E> {

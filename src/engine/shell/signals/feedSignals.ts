@@ -103,11 +103,12 @@ const take = ({ core, metrics, context }: Partition, signal: Signal): string | u
   }
 }
 
-const waitForRoom = ({ core }: Partition): Effect.Effect<void> =>
+/** Waits until more signals may be read, or messages of an ingest. */
+export const waitForRoom = ({ core }: Partition, ingest?: string): Effect.Effect<void> =>
   Effect.suspend(() =>
-    core.intake.admitsSignals(() => {})
+    core.intake.admitsSignals(() => {}, ingest)
       ? Effect.void
       : Effect.callback<void>((resume) => {
-          if (core.intake.admitsSignals(() => resume(Effect.void))) resume(Effect.void)
+          if (core.intake.admitsSignals(() => resume(Effect.void), ingest)) resume(Effect.void)
         })
   )
