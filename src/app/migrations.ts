@@ -87,5 +87,5 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 38, name: "filters of events and emails", run: Effect.andThen(addObjectOfEvents, addDomainOfEmails) },
   { number: 39, name: "indexes of filters", run: Effect.andThen(indexEventsForLists, indexEmailsForLists) },
   { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions },
-  { number: 60, name: "places of ingests", run: addIngestPlaces }
+  { number: 42, name: "places of ingests", run: addIngestPlaces }
 ]

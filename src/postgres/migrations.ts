@@ -156,5 +156,5 @@ export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 7, name: "nodes", run: createClusterTables },
   { number: 8, name: "levels of formats", run: createFormatLevels },
   { number: 9, name: "the program", run: createProgramTable },
-  { number: 60, name: "places of ingests", run: addIngestPlaces }
+  { number: 10, name: "places of ingests", run: addIngestPlaces }
 ]
