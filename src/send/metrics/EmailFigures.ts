@@ -7,7 +7,7 @@ import type { EmailOwner } from "../emails/AcceptEmails.ts"
 import { deliveryTimeBounds, type EmailMeasure, emailMeasures } from "./countEmails.ts"
 import { emailHoursTable, timeColumns } from "./emailHours.ts"
 
-/** What became of the emails that were accepted in a time. */
+/** The fate of the emails that were accepted in a time. */
 export interface EmailFiguresShown extends Readonly<Record<EmailMeasure, number>> {
   /** Shares of the accepted emails, and of the sent ones. */
   readonly rates: {

@@ -58,7 +58,7 @@ export interface CountedEmail {
   readonly reached: ReadonlyArray<{ readonly state: string; readonly at: number }>
 }
 
-/** What is to be added to the figures of an organization's mode, hour and domain. */
+/** An addition to the figures of an organization's mode, hour and domain. */
 export interface EmailHour {
   readonly organization: string
   readonly mode: Mode

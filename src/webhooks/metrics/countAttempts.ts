@@ -16,7 +16,7 @@ export type AttemptMeasure = (typeof attemptMeasures)[number]
 /** Bounds of the time until an answer, or until it was given up. */
 export const latencyBounds: DurationBounds = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 20_000, 30_000]
 
-/** What an attempt adds. */
+/** The part of an attempt that counts. */
 export interface CountedAttempt {
   readonly endpointId: string
   /** The start of its hour, milliseconds since the Unix epoch. */
@@ -39,7 +39,7 @@ export const countedAttempt = ({ delivery, made, result }: DeliveryOutcome): Cou
         bucket: bucketOf(latencyBounds, made.duration)
       }
 
-/** What is to be added to the figures of an endpoint and hour. */
+/** An addition to the figures of an endpoint and hour. */
 export interface AttemptHour {
   readonly endpointId: string
   readonly hour: number
