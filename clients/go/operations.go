@@ -207,6 +207,11 @@ func (c *Client) WebhooksGetReplay(ctx context.Context, id string, replayId stri
 	return c.Request(ctx, "GET", "/v1/webhooks/"+url.PathEscape(id)+"/replays/"+url.PathEscape(replayId), query, nil, into)
 }
 
+// WebhooksGetMetrics: Get figures of an endpoint's attempts by hour or day.
+func (c *Client) WebhooksGetMetrics(ctx context.Context, id string, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/webhooks/"+url.PathEscape(id)+"/metrics", query, nil, into)
+}
+
 // EventDeliveriesList: List an event's deliveries, newest first.
 func (c *Client) EventDeliveriesList(ctx context.Context, id string, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/events/"+url.PathEscape(id)+"/deliveries", query, nil, into)
@@ -350,6 +355,11 @@ func (c *Client) SendTenantsFacts(ctx context.Context, query Query, into any) er
 // SendTenantsReset: Start the test account anew.
 func (c *Client) SendTenantsReset(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "POST", "/v1/send/tenants/reset", query, nil, into)
+}
+
+// SendMetricsGet: Get figures of emails by hour or day.
+func (c *Client) SendMetricsGet(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/send/metrics", query, nil, into)
 }
 
 // SendFeedbackReport: Report what became of emails.

@@ -8,8 +8,10 @@ import { eventsTable } from "../events/table.ts"
 import { accountFactsTable } from "../send/account/operator/accountFacts.ts"
 import { emailsTable } from "../send/emails/table.ts"
 import { sendJobsTable } from "../send/handoff/tables.ts"
+import { emailHoursTable } from "../send/metrics/emailHours.ts"
 import { deliveriesTable, jobsTable, replaysTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { endpointsTable } from "../webhooks/endpoint/model.ts"
+import { attemptHoursTable } from "../webhooks/metrics/attemptHours.ts"
 
 /** Rows that one statement erases. */
 const batchRows = 5_000
@@ -17,6 +19,7 @@ const batchRows = 5_000
 /** Tables whose rows name their organization, and the columns of a key that begins with it or is short. */
 const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = [
   { table: emailsTable, key: "organization_id, id" },
+  { table: emailHoursTable, key: "organization_id, mode, hour, domain" },
   { table: "send_waiting", key: "organization_id, email_id" },
   { table: "send_suppressions", key: "organization_id, mode, id" },
   { table: "send_domains", key: "id" },
@@ -41,6 +44,7 @@ const endpointTables = [
   // Waiting jobs come first: no one attempts them any more.
   { table: jobsTable, key: "id", endpoint: "group_key" },
   { table: deliveriesTable, key: "id, event_created_at", endpoint: "endpoint_id" },
+  { table: attemptHoursTable, key: "endpoint_id, hour", endpoint: "endpoint_id" },
   { table: skippedTable, key: "endpoint_id, event_created_at, sequence, idx", endpoint: "endpoint_id" },
   { table: replaysTable, key: "id", endpoint: "endpoint_id" }
 ] as const

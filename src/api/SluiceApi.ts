@@ -15,6 +15,7 @@ import { KeysApi } from "../platform/keysApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
 import { SendFeedbackApi } from "../send/http/feedbackApi.ts"
+import { SendMetricsApi } from "../send/http/metricsApi.ts"
 import { SendSendersApi } from "../send/http/sendersApi.ts"
 import { SendSuppressionsApi } from "../send/http/suppressionsApi.ts"
 import { SendTenantsApi } from "../send/http/tenantsApi.ts"
@@ -99,6 +100,7 @@ export class SluiceApi extends baseApi
   .add(SendSendersApi)
   .add(SendSuppressionsApi)
   .add(SendTenantsApi)
+  .add(SendMetricsApi)
   .add(SendFeedbackApi)
   .add(BillingApi)
   .add(UsageApi)

@@ -8,7 +8,7 @@ import { directoryExamples, systemExamples, telcoExamples } from "./examples/dir
 import type { OperationExamples } from "./examples/OperationExamples.ts"
 import { accessExamples, billingExamples } from "./examples/platformExamples.ts"
 import { accountExamples, emailExamples, senderExamples } from "./examples/sendExamples.ts"
-import { eventExamples, webhookExamples } from "./examples/webhookExamples.ts"
+import { eventExamples, webhookExamples, webhookFigureExamples } from "./examples/webhookExamples.ts"
 
 // Makes an example of an error's body from its schema. Pure.
 
@@ -102,6 +102,7 @@ export const operationExamples = (): OperationExamples => ({
   ...systemExamples(),
   ...eventExamples(),
   ...webhookExamples(),
+  ...webhookFigureExamples(),
   ...emailExamples(),
   ...senderExamples(),
   ...accountExamples(),

@@ -22,6 +22,7 @@ import {
   type Terms,
   Usage
 } from "../billing/index.ts"
+import { keptFiguresMillis } from "../common/figuresPeriod.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { DirectoryChanges } from "../directory/DirectoryChanges.ts"
@@ -47,6 +48,7 @@ import { PortalLinks } from "../platform/PortalLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
+import { type AgedTable, layerAgedRows } from "../postgres/agedRows.ts"
 import { requireFormats } from "../postgres/clusterFormats.ts"
 import { DatabaseWatch } from "../postgres/DatabaseWatch.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
@@ -63,6 +65,8 @@ import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SiteFeedback } from "../send/feedback/intake/SiteFeedback.ts"
 import { returnPathKeys } from "../send/feedback/parse/returnPathKeys.ts"
 import { accountFactsMillis, accountFactsTable, RiskSignals, SendOperator } from "../send/index.ts"
+import { EmailFigures } from "../send/metrics/EmailFigures.ts"
+import { emailHoursTable } from "../send/metrics/emailHours.ts"
 import { Senders, type SendersOptions } from "../send/senders/addresses/Senders.ts"
 import { DomainChecks, type DomainChecksOptions } from "../send/senders/domains/DomainChecks.ts"
 import { Domains } from "../send/senders/domains/Domains.ts"
@@ -77,6 +81,8 @@ import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
 import { PortalAddress } from "../webhooks/http/PortalAddress.ts"
 import { SourceAddresses } from "../webhooks/http/SourceAddresses.ts"
+import { AttemptFigures } from "../webhooks/metrics/AttemptFigures.ts"
+import { attemptHoursTable } from "../webhooks/metrics/attemptHours.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/runReplays.ts"
 import { PublicKeys } from "../webhooks/secret/PublicKeys.ts"
@@ -91,6 +97,12 @@ import { migrations } from "./migrations.ts"
 const keptTables: ReadonlyArray<KeptTable> = [
   ...[eventsTable, deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
   { table: accountFactsTable, retentionMillis: accountFactsMillis }
+]
+
+/** The tables whose rows go by their age. */
+const agedTables: ReadonlyArray<AgedTable> = [
+  { table: emailHoursTable, column: "hour", retentionMillis: keptFiguresMillis },
+  { table: attemptHoursTable, column: "hour", retentionMillis: keptFiguresMillis }
 ]
 
 /** One in this many connections to PostgreSQL is shared by the short statements of requests. */
@@ -217,6 +229,7 @@ const layerWebhookServices = (options: ServiceOptions) =>
     Layer.succeed(SourceAddresses, options.webhookSources ?? []),
     Layer.succeed(PortalAddress, options.publicUrl ?? (() => "")),
     Deliveries.layer,
+    AttemptFigures.layer,
     PublicKeys.layer,
     Replays.layer,
     IdempotentRequests.layer.pipe(Layer.provide(layerSealing))
@@ -242,6 +255,7 @@ const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTarg
   Layer.mergeAll(
     AcceptEmails.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }),
     Emails.layer,
+    EmailFigures.layer,
     FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provide(PgClient.layerPipelined))
 
@@ -341,6 +355,7 @@ export const layerServices = (options: ServiceOptions) =>
     layerSenderServices(options),
     layerBillingServices(options),
     layerKeeper(keptTables),
+    layerAgedRows(agedTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))
 

@@ -31,6 +31,7 @@ import {
 import { createDayFunctions } from "../postgres/runtimeRole.ts"
 import { addDomainOfEmails, createEmailsTable, findEmailsById, indexEmailsForLists } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
+import { createEmailHours } from "../send/metrics/emailHours.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createDirectoryNotices } from "../telco/DirectoryNotices.ts"
@@ -41,6 +42,7 @@ import {
   fillPagesOfDeliveries,
   leaveRoomForOutcomes
 } from "../webhooks/delivery/migrations.ts"
+import { createAttemptHours } from "../webhooks/metrics/attemptHours.ts"
 import { addPublicKeys, addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -87,5 +89,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 38, name: "filters of events and emails", run: Effect.andThen(addObjectOfEvents, addDomainOfEmails) },
   { number: 39, name: "indexes of filters", run: Effect.andThen(indexEventsForLists, indexEmailsForLists) },
   { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions },
+  { number: 41, name: "figures by the hour", run: Effect.andThen(createEmailHours, createAttemptHours) },
   { number: 42, name: "places of ingests", run: addIngestPlaces }
 ]

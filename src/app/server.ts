@@ -51,6 +51,7 @@ import { layerSendDomains } from "../send/http/domainsHttp.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
 import { layerEmails } from "../send/http/emailsHttp.ts"
 import { layerSendFeedback, layerSendSiteAccess } from "../send/http/feedbackHttp.ts"
+import { layerSendMetrics } from "../send/http/metricsHttp.ts"
 import { layerSendSenders } from "../send/http/sendersHttp.ts"
 import { layerSendSuppressions } from "../send/http/suppressionsHttp.ts"
 import { layerSendTenants } from "../send/http/tenantsHttp.ts"
@@ -141,6 +142,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerEmails,
         layerSendDomains,
         layerSendFeedback,
+        layerSendMetrics,
         layerSendSenders,
         layerSendSuppressions,
         layerSendTenants,

@@ -106,6 +106,7 @@ describe("a deletion", () => {
       "billing_checkouts",
       "invoices",
       "usage_hours",
+      "send_hours",
       "send_account_facts",
       "webhook_endpoints"
     ])

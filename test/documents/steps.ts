@@ -95,10 +95,12 @@ export const steps: ReadonlyArray<Step> = [
     asks: ["GET", "/v1/webhooks/$ID/deliveries/$DELIVERY"],
     varying: ["duration"]
   }),
+  page("webhooks", "$ID/metrics?interval=day", { varying: ["totals"], isPart: true }),
 
   page("send", "X-Sluice-Unsubscribe", { prepare: "a domain of a test account", key: "TEST" }),
   page("send", "sluice domains verify", { prepare: "a domain of a live account" }),
   page("send", "sluice send show"),
+  page("send", "$API/v1/send/metrics?", { varying: ["totals"], isPart: true }),
 
   { document: "README.md", has: "/v1/npa/212?limit=3&offset=354" },
   { document: "README.md", has: "/v1/carrier/9104'" },

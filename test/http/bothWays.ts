@@ -56,6 +56,7 @@ import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
 import { SendEmailsAccess } from "../../src/send/http/emailsApi.ts"
 import { layerEmails } from "../../src/send/http/emailsHttp.ts"
 import { layerSendFeedback, layerSendSiteAccess } from "../../src/send/http/feedbackHttp.ts"
+import { layerSendMetrics } from "../../src/send/http/metricsHttp.ts"
 import { layerSendSenders } from "../../src/send/http/sendersHttp.ts"
 import { layerSendSuppressions } from "../../src/send/http/suppressionsHttp.ts"
 import { layerSendTenants } from "../../src/send/http/tenantsHttp.ts"
@@ -302,6 +303,7 @@ const listen = async (
         layerEmails,
         layerSendDomains,
         layerSendFeedback,
+        layerSendMetrics,
         layerSendSenders,
         layerSendSuppressions,
         layerSendTenants,

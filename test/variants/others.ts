@@ -103,8 +103,8 @@ export const others: ReadonlyArray<Variant> = [
   },
   {
     name: "lists: the domain of an address is the address",
-    find: "accepted === undefined ? undefined : domainOf(accepted.sender)",
-    replace: "accepted?.sender",
+    find: "change.domain = domainOf(fact.sender)",
+    replace: "change.domain = fact.sender",
     sentence: "emails of an address are not found by its domain",
     finders: ["emails/projection.it"]
   }

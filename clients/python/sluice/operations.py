@@ -173,6 +173,10 @@ class Operations:
         """Get how far a replay has come."""
         return self.request("GET", f"/v1/webhooks/{_part(id)}/replays/{_part(replay_id)}", query, None)
 
+    def webhooks_get_metrics(self, id: str, **query: Any) -> Any:
+        """Get figures of an endpoint's attempts by hour or day."""
+        return self.request("GET", f"/v1/webhooks/{_part(id)}/metrics", query, None)
+
     def event_deliveries_list(self, id: str, **query: Any) -> Any:
         """List an event's deliveries, newest first."""
         return self.request("GET", f"/v1/events/{_part(id)}/deliveries", query, None)
@@ -288,6 +292,10 @@ class Operations:
     def send_tenants_reset(self, **query: Any) -> Any:
         """Start the test account anew."""
         return self.request("POST", "/v1/send/tenants/reset", query, None)
+
+    def send_metrics_get(self, **query: Any) -> Any:
+        """Get figures of emails by hour or day."""
+        return self.request("GET", "/v1/send/metrics", query, None)
 
     def send_feedback_report(self, body: Any = None, **query: Any) -> Any:
         """Report what became of emails."""

@@ -481,6 +481,147 @@ export type SendForbiddenError = {
     };
 };
 
+export type SendMetrics = {
+    mode: 'live' | 'test';
+    /**
+     * Null for all domains
+     */
+    domain: string | null;
+    interval: 'hour' | 'day';
+    /**
+     * Milliseconds since the Unix epoch, inclusive
+     */
+    since: number;
+    /**
+     * Milliseconds since the Unix epoch, exclusive
+     */
+    until: number;
+    totals: SendFigures;
+    /**
+     * Every hour or day of the period, in order
+     */
+    series: Array<SendFiguresAt>;
+};
+
+export type SendFiguresAt = {
+    /**
+     * The start of the interval, milliseconds since the Unix epoch
+     */
+    at: number;
+    /**
+     * Accepted emails
+     */
+    accepted: number;
+    /**
+     * Those that waited for a daily cap or for the end of a pause
+     */
+    held: number;
+    /**
+     * Those that were handed over: the relay took them, or refused them for good
+     */
+    sent: number;
+    /**
+     * Those of which a recipient's server reported that it has them
+     */
+    delivered: number;
+    /**
+     * Those that a recipient's server refused
+     */
+    bounced: number;
+    /**
+     * Those that a recipient complained about
+     */
+    complained: number;
+    /**
+     * Those whose recipients were all suppressed
+     */
+    suppressed: number;
+    /**
+     * Those that were given up and not sent
+     */
+    failed: number;
+    /**
+     * Those that were cancelled
+     */
+    canceled: number;
+    rates: SendRates;
+    /**
+     * From acceptance, or from the scheduled time, until the hand-over
+     */
+    timeToHandOver: FigurePercentiles;
+};
+
+export type SendRates = {
+    /**
+     * Held of accepted emails, from 0 to 1; null of nothing
+     */
+    held: number | null;
+    /**
+     * Suppressed of accepted emails, from 0 to 1; null of nothing
+     */
+    suppressed: number | null;
+    /**
+     * Failed of accepted emails, from 0 to 1; null of nothing
+     */
+    failed: number | null;
+    /**
+     * Delivered of sent emails, from 0 to 1; null of nothing
+     */
+    delivered: number | null;
+    /**
+     * Bounced of sent emails, from 0 to 1; null of nothing
+     */
+    bounced: number | null;
+    /**
+     * Complaints of sent emails, from 0 to 1; null of nothing
+     */
+    complained: number | null;
+};
+
+export type SendFigures = {
+    /**
+     * Accepted emails
+     */
+    accepted: number;
+    /**
+     * Those that waited for a daily cap or for the end of a pause
+     */
+    held: number;
+    /**
+     * Those that were handed over: the relay took them, or refused them for good
+     */
+    sent: number;
+    /**
+     * Those of which a recipient's server reported that it has them
+     */
+    delivered: number;
+    /**
+     * Those that a recipient's server refused
+     */
+    bounced: number;
+    /**
+     * Those that a recipient complained about
+     */
+    complained: number;
+    /**
+     * Those whose recipients were all suppressed
+     */
+    suppressed: number;
+    /**
+     * Those that were given up and not sent
+     */
+    failed: number;
+    /**
+     * Those that were cancelled
+     */
+    canceled: number;
+    rates: SendRates;
+    /**
+     * From acceptance, or from the scheduled time, until the hand-over
+     */
+    timeToHandOver: FigurePercentiles;
+};
+
 export type SendTenant = {
     mode: 'live' | 'test';
     plan: 'hobby' | 'pro' | 'enterprise';
@@ -1228,6 +1369,84 @@ export type NotFoundError = {
 export type InvalidRequestError = {
     error: 'invalid_request';
     message: string;
+};
+
+export type WebhookMetrics = {
+    id: string;
+    interval: 'hour' | 'day';
+    /**
+     * Milliseconds since the Unix epoch, inclusive
+     */
+    since: number;
+    /**
+     * Milliseconds since the Unix epoch, exclusive
+     */
+    until: number;
+    totals: WebhookFigures;
+    /**
+     * Every hour or day of the period, in order
+     */
+    series: Array<WebhookFiguresAt>;
+};
+
+export type WebhookFiguresAt = {
+    /**
+     * The start of the interval, milliseconds since the Unix epoch
+     */
+    at: number;
+    /**
+     * Attempts of deliveries to the endpoint
+     */
+    attempts: number;
+    /**
+     * Those that succeeded
+     */
+    succeeded: number;
+    /**
+     * Those that failed
+     */
+    failed: number;
+    /**
+     * Those of the failed ones that another attempt follows
+     */
+    retried: number;
+    /**
+     * Succeeded of all attempts, from 0 to 1; null of nothing
+     */
+    successRate: number | null;
+    latency: FigurePercentiles;
+};
+
+/**
+ * Until the answer, or until the attempt was given up
+ */
+export type FigurePercentiles = {
+    p50: number | null;
+    p95: number | null;
+};
+
+export type WebhookFigures = {
+    /**
+     * Attempts of deliveries to the endpoint
+     */
+    attempts: number;
+    /**
+     * Those that succeeded
+     */
+    succeeded: number;
+    /**
+     * Those that failed
+     */
+    failed: number;
+    /**
+     * Those of the failed ones that another attempt follows
+     */
+    retried: number;
+    /**
+     * Succeeded of all attempts, from 0 to 1; null of nothing
+     */
+    successRate: number | null;
+    latency: FigurePercentiles;
 };
 
 export type WebhookReplayProgress = {
@@ -5560,6 +5779,70 @@ export type WebhooksGetReplayResponses = {
 
 export type WebhooksGetReplayResponse = WebhooksGetReplayResponses[keyof WebhooksGetReplayResponses];
 
+export type WebhooksGetMetricsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        /**
+         * The first hour or day, milliseconds since the Unix epoch: by default a day before `until`, of days 30. At most 30 days ago
+         */
+        since?: number;
+        /**
+         * The end, milliseconds since the Unix epoch, exclusive; by default now
+         */
+        until?: number;
+        /**
+         * The step of the series; days are those of UTC. By default `hour`
+         */
+        interval?: 'hour' | 'day';
+    };
+    url: '/v1/webhooks/{id}/metrics';
+};
+
+export type WebhooksGetMetricsErrors = {
+    /**
+     * Something in the request is missing or malformed; the message names and quotes it
+     */
+    400: InvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: UnauthorizedError;
+    /**
+     * The key lacks the service or the scope
+     */
+    403: ForbiddenError;
+    /**
+     * Nothing has the given id; the message names it
+     */
+    404: NotFoundError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: RateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: InternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: UnavailableError;
+};
+
+export type WebhooksGetMetricsError = WebhooksGetMetricsErrors[keyof WebhooksGetMetricsErrors];
+
+export type WebhooksGetMetricsResponses = {
+    /**
+     * WebhookMetrics
+     */
+    200: WebhookMetrics;
+};
+
+export type WebhooksGetMetricsResponse = WebhooksGetMetricsResponses[keyof WebhooksGetMetricsResponses];
+
 export type EventDeliveriesListData = {
     body?: never;
     path: {
@@ -7138,6 +7421,68 @@ export type SendTenantsResetResponses = {
 };
 
 export type SendTenantsResetResponse = SendTenantsResetResponses[keyof SendTenantsResetResponses];
+
+export type SendMetricsGetData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The first hour or day, milliseconds since the Unix epoch: by default a day before `until`, of days 30. At most 30 days ago
+         */
+        since?: number;
+        /**
+         * The end, milliseconds since the Unix epoch, exclusive; by default now
+         */
+        until?: number;
+        /**
+         * The step of the series; days are those of UTC. By default `hour`
+         */
+        interval?: 'hour' | 'day';
+        /**
+         * Emails of senders of this domain only
+         */
+        domain?: string;
+    };
+    url: '/v1/send/metrics';
+};
+
+export type SendMetricsGetErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: SendInvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: SendUnauthorizedError;
+    /**
+     * The key lacks the service, or may not do this
+     */
+    403: SendForbiddenError;
+    /**
+     * The request rate is used up; wait `Retry-After` seconds
+     */
+    429: SendRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: SendInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: SendUnavailableError;
+};
+
+export type SendMetricsGetError = SendMetricsGetErrors[keyof SendMetricsGetErrors];
+
+export type SendMetricsGetResponses = {
+    /**
+     * SendMetrics
+     */
+    200: SendMetrics;
+};
+
+export type SendMetricsGetResponse = SendMetricsGetResponses[keyof SendMetricsGetResponses];
 
 export type SendFeedbackReportData = {
     body: SendFeedback;

@@ -181,6 +181,30 @@ const fact = {
   fact: { _tag: "Began", at: exampleMillis, risk: "standard" }
 }
 
+const figures = {
+  accepted: 120,
+  held: 0,
+  sent: 118,
+  delivered: 112,
+  bounced: 2,
+  complained: 0,
+  suppressed: 1,
+  failed: 0,
+  canceled: 1,
+  rates: { held: 0, suppressed: 0.0083, failed: 0, delivered: 0.9492, bounced: 0.0169, complained: 0 },
+  timeToHandOver: { p50: 412, p95: 1_850 }
+}
+
+const metrics = {
+  mode: "live",
+  domain: "acme.example",
+  interval: "hour",
+  since: exampleMillis,
+  until: exampleMillis + 3_600_000,
+  totals: figures,
+  series: [{ at: exampleMillis, ...figures }]
+}
+
 /** Suppressions, the account and reports of other mail systems. */
 export const accountExamples = (): OperationExamples => ({
   "sendSuppressions.add": { body: { email: suppression.email }, answer: added },
@@ -197,6 +221,7 @@ export const accountExamples = (): OperationExamples => ({
   "sendTenants.get": { answer: tenant },
   "sendTenants.facts": { answer: { data: [fact] } },
   "sendTenants.reset": { answer: tenant },
+  "sendMetrics.get": { answer: metrics },
   "sendFeedback.report": {
     body: {
       id: emailId,

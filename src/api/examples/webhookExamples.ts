@@ -52,6 +52,15 @@ const delivery = {
 
 const attempts = [{ at: exampleMillis + 12, status: 200, duration: 68, response: "ok", error: null }]
 
+const figures = {
+  attempts: 1_240,
+  succeeded: 1_225,
+  failed: 15,
+  retried: 14,
+  successRate: 0.9879,
+  latency: { p50: 38, p95: 190 }
+}
+
 const seconds = exampleMillis / 1000
 
 const replayId = "rpl_cKzaofabVxGSkUXD76yCwx"
@@ -193,6 +202,20 @@ export const webhookExamples = (): OperationExamples => ({
       failed: 0,
       createdAt: exampleMillis,
       finishedAt: exampleMillis + 900
+    }
+  }
+})
+
+/** Figures of endpoints. */
+export const webhookFigureExamples = (): OperationExamples => ({
+  "webhooks.getMetrics": {
+    answer: {
+      id: endpointId,
+      interval: "hour",
+      since: exampleMillis,
+      until: exampleMillis + 3_600_000,
+      totals: figures,
+      series: [{ at: exampleMillis, ...figures }]
     }
   }
 })

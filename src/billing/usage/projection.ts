@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LogRecord } from "../../engine/records.ts"
+import { deferred } from "../../postgres/deferredStatements.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { summed, tellsOfUsage, usedIn } from "./countUsage.ts"
 
@@ -35,12 +36,13 @@ const add = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) {
     quantity
   }))
   if (rows.length === 0) return
-  yield* sql`
+  const statement = sql`
     insert into usage_hours as u (organization_id, hour, product, usage_type, quantity)
     select organization_id, hour, product, usage_type, quantity
     from ${unnest(rows, { organization_id: "text", hour: "int8", product: "text", usage_type: "text", quantity: "int8" })}
     where not exists (select 1 from organizations o where o.id = batch.organization_id and o.deleted_at is not null)
     on conflict (organization_id, hour, product, usage_type) do update set quantity = u.quantity + excluded.quantity`
+  yield* deferred(sql, statement)
 })
 
 /** The part of the SQL reactor that counts usage. */

@@ -122,6 +122,15 @@ const batch = HttpApiEndpoint.post("batch", "/v1/send/emails/batch", {
 
 const time = (description: string) => Schema.optional(integerParameter(0)).annotate({ description })
 
+/** The parameter that restricts emails to those of a sender's domain. */
+export const emailDomainParameter = Schema.optional(
+  Schema.String.check(
+    Schema.isPattern(/^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,15}$/, {
+      message: "Expected a domain such as example.com"
+    })
+  )
+).annotate({ description: "Emails of senders of this domain only" })
+
 const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
   query: {
     limit: Schema.optional(integerParameter(1, maximumPageSize)),
@@ -132,13 +141,7 @@ const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
         description: "Emails in this state only; all without it"
       })
     ),
-    domain: Schema.optional(
-      Schema.String.check(
-        Schema.isPattern(/^[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,15}$/, {
-          message: "Expected a domain such as example.com"
-        })
-      )
-    ).annotate({ description: "Emails of senders of this domain only" }),
+    domain: emailDomainParameter,
     since: time("Emails accepted from this time on, milliseconds since the Unix epoch"),
     until: time("Emails accepted before this time, milliseconds since the Unix epoch"),
     include: includeTotal,

@@ -16,6 +16,7 @@ import {
 } from "../../postgres/WorkQueue.ts"
 import { endpointsTable } from "../endpoint/model.ts"
 import { changedEndpoints } from "../endpoint/rows.ts"
+import { attemptHoursTable } from "../metrics/attemptHours.ts"
 import { findLines, isReplaying, type TakenLineJob, takeLines } from "./linesPostgres.ts"
 import { decodePayload, jobLanes, jobsTable } from "./model.ts"
 import { between, type DeliveryKey, endAll, jobOutcome, recordAll } from "./outcomesPostgres.ts"
@@ -219,7 +220,7 @@ const makeTakeLines =
     )
   }
 
-/** Ends jobs of a deleted endpoint, and removes its row with the last of them. */
+/** Ends jobs of a deleted endpoint, and removes its row and its figures with the last of them. */
 const makeCancel =
   ({ atomically, queue, sql }: Parts): DeliveryStore["cancel"] =>
   (partition, endpointId, { limit, now }) =>
@@ -234,9 +235,13 @@ const makeCancel =
         yield* queue.settle(jobs.map(({ attempt, id }) => ({ _tag: "Done", id, attempt })))
         yield* endAll(sql, jobs.map(keyOf), "cancelled", now)
         yield* sql`
-          delete from ${sql(endpointsTable)} e where e.id = ${endpointId} and e.state is null and not exists (
-            select 1 from ${sql(jobsTable)} j where j.partition = ${partition} and j.group_key = ${endpointId}
-          )`
+          with gone as (
+            delete from ${sql(endpointsTable)} e where e.id = ${endpointId} and e.state is null and not exists (
+              select 1 from ${sql(jobsTable)} j where j.partition = ${partition} and j.group_key = ${endpointId}
+            )
+            returning e.id
+          )
+          delete from ${sql(attemptHoursTable)} h using gone where h.endpoint_id = gone.id`
         return jobs.length
       })
     )

@@ -28,6 +28,7 @@ import {
   testEventOf
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
+import { type CountedAttempt, countedAttempt } from "../metrics/countAttempts.ts"
 import type { CommittedDeliveries, DispatchListener } from "./DispatchListener.ts"
 import { type DeliveryStatus, deliveryIdOf, encodePayload, jobLanes, retryLaneOf } from "./model.ts"
 import type { DeliveryOutcome, TakenDelivery } from "./ports.ts"
@@ -169,6 +170,8 @@ export class MatchedBatch {
   readonly taken: Array<TakenDelivery> = []
   readonly retries: Array<NonNullable<CommittedDeliveries["retries"]>[number]> = []
   private readonly answered = new Map<string, AnsweredRow>()
+  /** The attempts that were made before their rows. */
+  readonly attempts: Array<CountedAttempt> = []
   private readonly findWritten: FindWritten
   private readonly now: number
   readonly queued = new Map<string, QueuedDeliveries>()
@@ -355,7 +358,8 @@ export class MatchedBatch {
   }
 
   /** Notes a first attempt that was made before its row: the retry, if it needs one, and the endpoint's last attempt. */
-  private ended(job: NewJob, { made, result }: DeliveryOutcome): void {
+  private ended(job: NewJob, outcome: DeliveryOutcome): void {
+    const { made, result } = outcome
     const { group: endpointId, partition } = job
     if (result._tag === "Again") {
       // As if it had been taken: the first attempt is over, and the next one is due then.
@@ -367,6 +371,8 @@ export class MatchedBatch {
       this.queue(partition, endpointId, job.line?.name, job.id)
     }
     if (made === null) return
+    const counted = countedAttempt(outcome)
+    if (counted !== undefined) this.attempts.push(counted)
     const ended_at = made.at + made.duration
     const known = this.answered.get(endpointId)
     if (known === undefined || known.ended_at <= ended_at)

@@ -15,6 +15,8 @@ import { make as makeWorkQueue, maximumBatch } from "../../postgres/WorkQueue.ts
 import { endpointsTable } from "../endpoint/model.ts"
 import { endpointsOf, saveEndpoints } from "../endpoint/rows.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
+import { addAttemptHours } from "../metrics/attemptHours.ts"
+import { countAttempts } from "../metrics/countAttempts.ts"
 import { type CommittedDeliveries, DispatchFeed } from "./DispatchFeed.ts"
 import { type FindWritten, MatchedBatch, type PlacedEvent } from "./matchEvents.ts"
 import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
@@ -110,8 +112,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
   }
 })
 
-/** Shows the last attempt of each endpoint, of those that were made before their rows. */
-const writeAnswers = Effect.fnUntraced(function* ({ answers }: MatchedBatch) {
+/** Shows the last attempt of each endpoint, of those that were made before their rows, and counts all of them. */
+const writeAnswers = Effect.fnUntraced(function* ({ answers, attempts }: MatchedBatch) {
   if (answers.length === 0) return
   const sql = yield* SqlClient.SqlClient
   yield* deferred(
@@ -121,6 +123,7 @@ const writeAnswers = Effect.fnUntraced(function* ({ answers }: MatchedBatch) {
       from ${unnest(answers, { endpoint_id: "text", ended_at: "int8", answered: "int8" })}
       where e.id = batch.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at <= batch.ended_at)`
   )
+  yield* addAttemptHours(sql, countAttempts(attempts))
 })
 
 const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord | EventRecord>) {

@@ -5,6 +5,7 @@
 
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql"
+import type { PeriodInvalid } from "../../common/figuresPeriod.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import type { InvalidPattern } from "../../events/index.ts"
 import { databaseFailed } from "../../http/databaseFailure.ts"
@@ -38,6 +39,7 @@ export type Fault =
   | DeliveryNotRetryable
   | EventNotFound
   | ReplayNotFound
+  | PeriodInvalid
 
 type Wire = InvalidRequest | WebhookUrlInvalid | NotFound | Conflict | IdempotencyKeyReused | Unavailable
 
@@ -82,6 +84,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "IdempotencyConflict":
       return Effect.fail(new IdempotencyKeyReused({ error: "idempotency_conflict", message: error.message }))
     case "EndpointInvalid":
+    case "PeriodInvalid":
       return Effect.fail(invalid(error.message))
     case "InvalidPattern":
       return Effect.fail(patternFault(error))

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { EventId } from "../../events/index.ts"
+import { figuresAt, figuresPeriodFields, Percentiles, Rate } from "../../http/figuresParameters.ts"
 import { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
 import { wholeOrganization } from "../endpoint/deliveryOrder.ts"
 import { maximumHeaders } from "../endpoint/headers.ts"
@@ -249,3 +250,24 @@ export const DeliveryRequestShown = Schema.Struct({
   body: Schema.String.annotate({ description: "The event, byte for byte" }),
   signedText: Schema.String.annotate({ description: "The text that is signed: `<timestamp>.<body>`" })
 }).annotate({ identifier: "WebhookDeliveryRequest" })
+
+const attempts = (description: string) => Schema.Int.annotate({ description })
+
+const figures = {
+  attempts: attempts("Attempts of deliveries to the endpoint"),
+  succeeded: attempts("Those that succeeded"),
+  failed: attempts("Those that failed"),
+  retried: attempts("Those of the failed ones that another attempt follows"),
+  successRate: Rate("Succeeded of all attempts"),
+  latency: Percentiles.annotate({ description: "Until the answer, or until the attempt was given up" })
+}
+
+/** Figures of an endpoint over time (docs/platform.md, 7.11). */
+export const WebhookMetrics = Schema.Struct({
+  id: Schema.String,
+  ...figuresPeriodFields,
+  totals: Schema.Struct(figures).annotate({ identifier: "WebhookFigures" }),
+  series: Schema.Array(
+    Schema.Struct({ at: figuresAt, ...figures }).annotate({ identifier: "WebhookFiguresAt" })
+  ).annotate({ description: "Every hour or day of the period, in order" })
+}).annotate({ identifier: "WebhookMetrics" })

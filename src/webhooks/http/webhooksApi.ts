@@ -6,6 +6,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EventId } from "../../events/index.ts"
+import { figuresParameters } from "../../http/figuresParameters.ts"
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import {
@@ -45,6 +46,7 @@ import {
   WebhookDelivery,
   WebhookDeliveryDetail,
   WebhookKeys,
+  WebhookMetrics,
   WebhookReplay,
   WebhookSources
 } from "./forms.ts"
@@ -410,6 +412,22 @@ const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:re
   .annotate(...portals)
   .annotateMerge(OpenApi.annotations({ summary: "Get how far a replay has come" }))
 
+const metrics = HttpApiEndpoint.get("getMetrics", "/v1/webhooks/:id/metrics", {
+  params: { id },
+  query: figuresParameters,
+  success: WebhookMetrics,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotate(...portals)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get figures of an endpoint's attempts by hour or day",
+      description: "For 30 days. An attempt counts in the hour in which it began, once it has ended."
+    })
+  )
+
 /** All endpoints of webhooks. */
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .add(
@@ -430,7 +448,8 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     retry,
     skipped,
     replay,
-    getReplay
+    getReplay,
+    metrics
   )
   .annotateMerge(
     OpenApi.annotations({

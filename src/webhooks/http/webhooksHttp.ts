@@ -6,6 +6,7 @@
 import { Clock, Effect, identity, Layer, SchemaIssue } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
+import { figuresPeriodOf } from "../../common/figuresPeriod.ts"
 import { randomText } from "../../common/identifiers.ts"
 import { baseApi } from "../../http/baseApi.ts"
 import { hasAlready } from "../../http/cacheHeaders.ts"
@@ -23,6 +24,7 @@ import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
 import { Endpoints, newEndpointId, newReplayId, newTestId } from "../endpoint/Endpoints.ts"
 import { newSecretId } from "../endpoint/endpointCommands.ts"
 import { defaultOverlapSeconds, type Endpoint, type EndpointInvalid, signingSecretIds } from "../endpoint/model.ts"
+import { AttemptFigures } from "../metrics/AttemptFigures.ts"
 import { Replays } from "../replay/Replays.ts"
 import { SecretsUnavailable } from "../secret/errors.ts"
 import { PublicKeys } from "../secret/PublicKeys.ts"
@@ -109,6 +111,7 @@ interface Services {
   readonly endpoints: Endpoints["Service"]
   readonly replays: Replays["Service"]
   readonly deliveries: Deliveries["Service"]
+  readonly figures: AttemptFigures["Service"]
   readonly requests: IdempotentRequests["Service"]
   readonly secrets: WebhookSecrets["Service"]
   readonly publicKeys: PublicKeys["Service"]
@@ -360,6 +363,21 @@ const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
       ).pipe(refused("NotFound"))
   }) satisfies Handling
 
+/** Handlers of an endpoint's figures. */
+const figureHandlers = ({ endpoints, figures }: Services) =>
+  ({
+    getMetrics: ({ params, query }) =>
+      asOwner((owner) =>
+        Effect.gen(function* () {
+          yield* endpoints.find(owner, params.id)
+          const period = yield* Effect.fromResult(figuresPeriodOf(query, yield* Clock.currentTimeMillis))
+          const { series, totals } = yield* figures.of(params.id, period)
+          const { interval, since, until } = period
+          return { id: params.id, interval, since, until, totals, series }
+        })
+      ).pipe(refused("NotFound"))
+  }) satisfies Handling
+
 /** Handlers of an endpoint's deliveries and missed events. */
 const deliveryHandlers = ({ deliveries, endpoints, requests, secrets }: Services) =>
   ({
@@ -447,6 +465,7 @@ export const layerWebhooks = HttpApiBuilder.group(
       endpoints: yield* Endpoints,
       replays: yield* Replays,
       deliveries: yield* Deliveries,
+      figures: yield* AttemptFigures,
       requests: yield* IdempotentRequests,
       secrets: yield* WebhookSecrets,
       publicKeys: yield* PublicKeys,
@@ -458,7 +477,8 @@ export const layerWebhooks = HttpApiBuilder.group(
       ...secretHandlers(services, makeAddressRate(keysRequestsPerMinute)),
       ...portalHandlers(services),
       ...sendingHandlers(services),
-      ...deliveryHandlers(services)
+      ...deliveryHandlers(services),
+      ...figureHandlers(services)
     })
   })
 )

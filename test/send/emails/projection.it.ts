@@ -7,6 +7,7 @@ import type { FactRecord } from "../../../src/engine/records.ts"
 import { type EmailFact, SendEmail } from "../../../src/send/account/actors/index.ts"
 import { emailsProjection } from "../../../src/send/emails/projection.ts"
 import { addDomainOfEmails, createEmailsTable } from "../../../src/send/emails/table.ts"
+import { createEmailHours } from "../../../src/send/metrics/emailHours.ts"
 import { freshDatabase } from "../../support/database.ts"
 
 const accepted = (at: number): Extract<EmailFact, { readonly _tag: "Accepted" }> => ({
@@ -56,6 +57,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the 
     Effect.gen(function* () {
       yield* createEmailsTable
       yield* addDomainOfEmails
+      yield* createEmailHours
       // A sender is a domain or an address.
       yield* project(1, "of-domain", accepted(10))
       yield* project(1, "of-address", { ...accepted(10), sender: "ann@one.test" })

@@ -9,6 +9,7 @@ import { make } from "../../../src/webhooks/delivery/DeliveryStorePostgres.ts"
 import { deliveriesTable, jobsTable } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryOutcome } from "../../../src/webhooks/delivery/ports.ts"
 import { endpointsTable } from "../../../src/webhooks/endpoint/model.ts"
+import { attemptHoursTable } from "../../../src/webhooks/metrics/attemptHours.ts"
 import { freshDatabase } from "../../support/database.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { until } from "../until.ts"
@@ -134,6 +135,39 @@ layer(stores, { excludeTestServices: true, timeout: patienceMillis })("recording
       const other = sql`update ${sql(deliveriesTable)} set attempts = 4 where id = ${`${prefix} 0`}`
       assert.strictEqual((yield* recordBeside(all, [outcome(0)], other)).size, 1)
       assert.deepStrictEqual(yield* shown(0), { status: "succeeded", attempts: 5 })
+    })
+  )
+
+  it.effect("[platform 7.11] adds figures of what counts, once for an outcome whose answer was lost", () =>
+    Effect.gen(function* () {
+      const { outcome, partition, prefix, sql, store } = yield* attempted(4)
+      const endpoint = `${prefix} we 0`
+      const figures = Effect.map(
+        sql<Record<string, number>>`
+          select attempts, succeeded, failed, retried, t2, t3 from ${sql(attemptHoursTable)}
+          where endpoint_id = ${endpoint} and hour = ${now}`,
+        (rows) => rows.map((row) => ({ ...row }))
+      )
+      const again: DeliveryOutcome = { ...outcome(0), result: { _tag: "Again", dueAt: now + 60_000 } }
+      const last: DeliveryOutcome = { ...outcome(1), result: { _tag: "Settled", status: "failed" } }
+      const unmade: DeliveryOutcome = { ...outcome(2), made: null, result: { _tag: "Returned", dueAt: now } }
+      yield* store.record([again, last, unmade], now)
+      const first = { attempts: 2, succeeded: 0, failed: 2, retried: 1, t2: 2, t3: 0 }
+      assert.deepStrictEqual(yield* figures, [first])
+      // The job of the first one has the same number still.
+      assert.strictEqual((yield* store.record([again, last], now)).size, 1)
+      assert.deepStrictEqual(yield* figures, [first])
+      // Of an attempt that somebody else has taken over nothing counts.
+      const stale: DeliveryOutcome = { ...outcome(3), delivery: { ...outcome(3).delivery, attempt: 2 } }
+      const slow: DeliveryOutcome = { ...outcome(3), made: { ...outcome(3).made!, duration: 40 } }
+      yield* store.record([stale], now)
+      yield* store.record([slow], now)
+      assert.deepStrictEqual(yield* figures, [{ ...first, attempts: 3, succeeded: 1, t3: 1 }])
+      // They go with the endpoint, once no delivery of it waits.
+      yield* sql`delete from ${sql(jobsTable)} where group_key = ${endpoint}`
+      yield* sql`update ${sql(endpointsTable)} set state = null where id = ${endpoint}`
+      yield* store.cancel(partition, endpoint, { now, limit: 100 })
+      assert.deepStrictEqual(yield* figures, [])
     })
   )
 

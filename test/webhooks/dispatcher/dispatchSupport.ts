@@ -6,8 +6,10 @@
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { inject } from "vitest"
+import { expect, inject } from "vitest"
 import { migrations } from "../../../src/app/migrations.ts"
+import { bucketOf } from "../../../src/common/DurationHistogram.ts"
+import { hourOf } from "../../../src/common/figuresPeriod.ts"
 import * as Actor from "../../../src/engine/Actor.ts"
 import { Engine, layer as engineLayer } from "../../../src/engine/Engine.ts"
 import { ReactorTransaction } from "../../../src/engine/ports/Cursors.ts"
@@ -35,6 +37,8 @@ import { layer as dispatcherLayer } from "../../../src/webhooks/dispatcher/onEng
 import { defaultSettings, WebhookDispatcher } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import type { EndpointCommand } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../../../src/webhooks/endpoint/rules.ts"
+import { attemptHoursTable, latencyColumns } from "../../../src/webhooks/metrics/attemptHours.ts"
+import { countAttempts, latencyBounds } from "../../../src/webhooks/metrics/countAttempts.ts"
 import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../../src/webhooks/target/targets.ts"
 import { makeDatabase } from "../../support/database.ts"
 import { until } from "../until.ts"
@@ -236,17 +240,22 @@ const organizationOf = (engine: Engine["Service"], sql: SqlClient.SqlClient, org
     endpoint: (endpointId: string) => engine.state(WebhookEndpoint, { organization, key: endpointId }),
     /** In the order of their events. */
     deliveries,
-    /** Waits until every delivery of an endpoint is over, at least `count`, and answers them. */
+    /**
+     * Waits until every delivery of an endpoint is over, at least `count`, and answers them. The endpoint's figures
+     * must count their attempts (docs/platform.md, 7.11).
+     */
     settled: (endpointId: string, count = 1) =>
-      Effect.andThen(
-        until(
+      Effect.gen(function* () {
+        yield* until(
           Effect.map(
             deliveries(endpointId),
             (rows) => rows.length >= count && rows.every(({ status }) => status !== "pending")
           )
-        ),
-        deliveries(endpointId)
-      ),
+        )
+        const rows = yield* deliveries(endpointId)
+        expect(yield* figuresOf(sql, endpointId)).toEqual(figuresOfRows(endpointId, rows))
+        return rows
+      }),
     skipped: (endpointId: string) =>
       Effect.orDie(
         sql<{ readonly reason: string; readonly event_type: string }>`
@@ -269,6 +278,37 @@ const organizationOf = (engine: Engine["Service"], sql: SqlClient.SqlClient, org
       )
   }
 }
+
+/** The figures of an endpoint as they are kept. */
+const figuresOf = (sql: SqlClient.SqlClient, endpointId: string) =>
+  Effect.orDie(
+    Effect.map(
+      sql<Record<string, number>>`
+        select * from ${sql(attemptHoursTable)} where endpoint_id = ${endpointId} order by hour`,
+      (rows) =>
+        rows.map(({ attempts, failed, hour, succeeded, ...row }) => ({
+          hour,
+          attempts,
+          succeeded,
+          failed,
+          times: latencyColumns.map((column) => row[column])
+        }))
+    )
+  )
+
+/** The figures that the attempts of deliveries come to. */
+const figuresOfRows = (endpointId: string, rows: ReadonlyArray<DeliveryRow>) =>
+  countAttempts(
+    rows.flatMap(({ attempt_log }) =>
+      attempt_log.map(({ at, duration, status }) => ({
+        endpointId,
+        hour: hourOf(at),
+        hasSucceeded: status >= 200 && status < 300,
+        isRetried: false,
+        bucket: bucketOf(latencyBounds, duration)
+      }))
+    )
+  ).map(({ counts: { attempts, failed, succeeded }, hour, times }) => ({ hour, attempts, succeeded, failed, times }))
 
 interface DeliveryRow {
   readonly id: string

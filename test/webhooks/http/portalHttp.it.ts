@@ -327,6 +327,7 @@ describe("what a portal may not", () => {
     "GET /v1/webhooks/{id}/deliveries/{deliveryId}",
     "GET /v1/webhooks/{id}/deliveries/{deliveryId}/request",
     "POST /v1/webhooks/{id}/deliveries/{deliveryId}/retry",
+    "GET /v1/webhooks/{id}/metrics",
     "GET /v1/webhooks/{id}/skipped",
     "POST /v1/webhooks/{id}/replay",
     "GET /v1/webhooks/{id}/replays/{replayId}"
