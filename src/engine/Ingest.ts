@@ -5,7 +5,14 @@
 import { Effect } from "effect"
 import type { Actor } from "./Actor.ts"
 import { Engine, EngineRefused } from "./Engine.ts"
-import type { Ingest, IngestCommand, IngestOptions, IngestStart, SubjectsOfPartition } from "./ingestRules.ts"
+import {
+  type Ingest,
+  type IngestCommand,
+  type IngestOptions,
+  type IngestStart,
+  type SubjectsOfPartition,
+  startProblem
+} from "./ingestRules.ts"
 import type { StreamMessage } from "./ports/ProgramStreams.ts"
 import type { IngestState } from "./shell/ingest/IngestProgress.ts"
 import { internals } from "./shell/partition/internals.ts"
@@ -129,6 +136,8 @@ export const resume = (options: {
     const { context, partitions } = internals(engine)
     if (!context.ingests.some(({ name }) => name === options.ingest))
       return Effect.fail(new EngineRefused({ message: `no ingest is named ${options.ingest}` }))
+    const problem = startProblem(options.from)
+    if (problem !== undefined) return Effect.fail(new EngineRefused({ message: problem }))
     const stopped = [...partitions.values()].filter((one) => one.ingestProgress(options.ingest).resume(options.from))
     return Effect.succeed(stopped.map(({ id }) => id))
   })

@@ -117,14 +117,17 @@ export const jetStream = <Source extends LogRecord>(options: PublishOptions<Sour
   }
 }
 
-/** Ids that a stream has acknowledged and over which no cursor has moved yet, by partition: of one batch at most. */
+/**
+ * Ids that a stream has acknowledged and over which no cursor has moved yet, with their frames, by partition: of one
+ * batch at most.
+ */
 class Acknowledged {
-  private readonly ids = new Map<number, Set<string>>()
+  private readonly ids = new Map<number, Map<string, number>>()
 
-  /** Keeps of a partition those of this batch. */
-  keep(partition: number, batch: ReadonlySet<string>): void {
+  /** Keeps of a partition those from a frame on. The next batch may be shorter than the one that failed. */
+  keep(partition: number, from: number): void {
     const known = this.ids.get(partition)
-    for (const id of known ?? []) if (!batch.has(id)) known?.delete(id)
+    for (const [id, sequence] of known ?? []) if (sequence < from) known?.delete(id)
   }
 
   has(partition: number, id: string): boolean {
@@ -135,10 +138,10 @@ class Acknowledged {
     this.ids.get(partition)?.delete(id)
   }
 
-  add(partition: number, id: string): void {
+  add(partition: number, id: string, sequence: number): void {
     const known = this.ids.get(partition)
-    if (known === undefined) this.ids.set(partition, new Set([id]))
-    else known.add(id)
+    if (known === undefined) this.ids.set(partition, new Map([[id, sequence]]))
+    else known.set(id, sequence)
   }
 }
 
@@ -168,7 +171,7 @@ class Publisher<Source extends LogRecord> {
   ): Effect.Effect<void, StreamUnavailable | PublishRefused> {
     if (isAhead)
       for (const [partition, batch] of Map.groupBy(records, (record) => record.partition))
-        this.acknowledged.keep(partition, new Set(batch.map((record) => this.idOf(record))))
+        this.acknowledged.keep(partition, batch[0]!.sequence)
     const groups = Map.groupBy(records, ({ organization }) => organization)
     return Effect.forEach(
       groups.values(),
@@ -190,7 +193,7 @@ class Publisher<Source extends LogRecord> {
       catch: (cause) => new PublishRefused({ message: cause instanceof Error ? cause.message : String(cause) })
     })
     yield* this.streams.publish(message)
-    this.acknowledged.add(record.partition, id)
+    this.acknowledged.add(record.partition, id, record.sequence)
     yield* Metric.update(published(this.options.name), 1)
   })
 

@@ -67,11 +67,18 @@ export const unplacedIn = (partition: number, partitions: number): string => {
 
 const namePattern = /^[a-z][a-z0-9_-]{0,31}$/
 
+/** The last time that a `Date` has, Unix milliseconds. */
+const lastTimeMillis = 8_640_000_000_000_000
+
 const isStart = (from: IngestStart): boolean => {
   if (typeof from === "string") return from === "beginning" || from === "new"
   const at = "sequence" in from ? from.sequence : from.timeMillis
-  return Number.isSafeInteger(at) && at >= ("sequence" in from ? 1 : 0)
+  return Number.isSafeInteger(at) && ("sequence" in from ? at >= 1 : at >= 0 && at <= lastTimeMillis)
 }
+
+/** Why an ingest cannot begin there; undefined if it can. */
+export const startProblem = (from: IngestStart): string | undefined =>
+  isStart(from) ? undefined : `from must be "beginning", "new", a sequence from 1 or a time from 0`
 
 /** Why an engine cannot have these ingests; undefined if it can. */
 export const ingestsProblem = (ingests: ReadonlyArray<Ingest>): string | undefined => {
@@ -83,7 +90,8 @@ export const ingestsProblem = (ingests: ReadonlyArray<Ingest>): string | undefin
     if (names.has(name)) return `two ingests are named ${name}`
     names.add(name)
     if (!/^[!-)+-\-0-9:-=?-[\]-~]{1,255}$/.test(stream)) return `ingest ${name}: "${stream}" cannot name a stream`
-    if (!isStart(from)) return `ingest ${name}: from must be "beginning", "new", a sequence from 1 or a time from 0`
+    const problem = startProblem(from)
+    if (problem !== undefined) return `ingest ${name}: ${problem}`
   }
   return undefined
 }

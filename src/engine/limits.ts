@@ -73,9 +73,6 @@ export const maximumSentReceivers = 64
 export const maximumParkedSignals = 1_000
 export const maximumParkedSignalsOfPartition = 10_000
 
-/** Signals that a rule has failed on and that are not parked yet. */
-export const maximumFailedSignals = 256
-
 /** Messages that one transaction parks. */
 export const maximumParkedMessages = 256
 
@@ -123,6 +120,13 @@ export const maximumSignalsPerDrain = 128
 /** Ingests of a program, and places of ingests that frames carry: those of two programs while one replaces the other. */
 export const maximumIngests = 16
 export const maximumIngestPlaces = 2 * maximumIngests
+
+/**
+ * Signals and messages that a rule has failed on and that are not parked yet. Ingests pause at the first bound, so that
+ * what all of them have read ahead still fits the second.
+ */
+export const failedSignalsPause = 256
+export const maximumFailedSignals = failedSignalsPause + (maximumIngests + 1) * maximumQueuedSignals
 
 /** Estimated bytes of an ingest's commands that were read ahead. */
 export const maximumQueuedIngestBytes = 4 * 1024 * 1024

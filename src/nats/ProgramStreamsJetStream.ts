@@ -115,6 +115,8 @@ class Follower {
     const { state } = yield* this.api.streamInfo(stream)
     const { delivered, num_pending } = yield* this.api.consumerInfo(stream, reader.consumer)
     if (num_pending === 0 && delivered.consumer_seq === taken) {
+      // A reader that lagged and gets nothing more: the stream may have dropped the rest.
+      if (this.behind > 0) yield* this.check()
       this.last = Math.max(this.last, state.last_seq)
       this.behind = 0
     }
@@ -149,13 +151,16 @@ const publishing = (requests: Requests.Requests) =>
     const { error } = stored
     if (error !== undefined) {
       const message = `${subject} was not stored: ${error.description} (${error.err_code})`
-      return yield* error.err_code === Api.errorCodes.messageTooLarge
+      return yield* error.err_code !== undefined && refusedForGood.has(error.err_code)
         ? new PublishRefused({ message })
         : new StreamUnavailable({ message })
     }
     if (typeof stored.stream !== "string")
       return yield* new StreamUnavailable({ message: `what answered to ${subject} is no stream` })
   })
+
+/** Codes of nats-server about the message itself: its size, its headers, what they ask of the stream. */
+const refusedForGood: ReadonlySet<number> = new Set([Api.errorCodes.messageTooLarge, 10_097, 10_111, 10_165, 10_166])
 
 interface Refusal {
   readonly err_code?: number

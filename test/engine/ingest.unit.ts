@@ -254,6 +254,20 @@ describe("an ingest", () => {
       assert.include(yield* gauge("sluice_ingest_stopped"), 1)
       const resume = (ingest: string) => asked(again, Ingest.resume({ ingest, from: "beginning" }))
       assert.strictEqual((yield* Effect.flip(resume("clicks"))).message, "no ingest is named clicks")
+      for (const from of [{ sequence: 7.5 }, { sequence: Number.NaN }, { sequence: 0 }, { timeMillis: 9e15 }]) {
+        const refused = yield* Effect.flip(asked(again, Ingest.resume({ ingest: "orders", from })))
+        assert.include(refused.message, "from must be")
+      }
+      assert.deepStrictEqual(
+        yield* asked(again, Ingest.resume({ ingest: "orders", from: { sequence: 99 } })),
+        [0, 1, 2]
+      )
+      yield* elapse(1)
+      const [beyond] = yield* asked(again, Ingest.status)
+      assert.deepStrictEqual(
+        [beyond!.state, beyond!.reason],
+        ["stopped", "its stream ends at 4, before the sequence 99"]
+      )
       assert.deepStrictEqual(yield* resume("orders"), [0, 1, 2])
       yield* elapse(1)
       assert.deepStrictEqual(yield* pages(again, "org_1"), [1, 4])
@@ -266,6 +280,20 @@ describe("an ingest", () => {
         ),
         "None"
       )
+    })
+  )
+
+  it.effect("parks every message on which its actor fails, however many come at once", () =>
+    Effect.gen(function* () {
+      const { deployment, engine } = yield* begun()
+      const count = 1_200
+      for (let page = 1; page <= count; page++) {
+        broken.on.add(page)
+        yield* append(deployment, organizations[page % 2]!, page)
+      }
+      yield* elapse(30)
+      const { records } = yield* asked(engine, Parked.list("sluice.ingest.orders", { limit: 10 }))
+      assert.strictEqual(records, count)
     })
   )
 

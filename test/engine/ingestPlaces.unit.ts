@@ -1,7 +1,9 @@
 /** A partition's core with an ingest: whatever becomes of its frames and lives, each message is decided once and in order (docs/streams.md). */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { SignalQueues } from "../../src/engine/core/drain/SignalQueues.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
+import { maximumIngestPlaces } from "../../src/engine/limits.ts"
 import { Counter } from "./support/actors.ts"
 import { CoreDriver } from "./support/core.ts"
 
@@ -102,5 +104,15 @@ describe("the place of an ingest", () => {
     // A drain takes 128 entries; the last message is another partition's.
     expect(places).toEqual([190, 200])
     expect(reader.own.at(-1)).toBe("200")
+  })
+})
+
+describe("the place of an ingest that has read nothing in this life", () => {
+  it("stays when a new ingest would need its room", () => {
+    const queues = new SignalQueues()
+    queues.follows("quiet")
+    const names = Array.from({ length: maximumIngestPlaces - 1 }, (_, index) => `left${index}`)
+    const places = Object.fromEntries(["quiet", ...names].map((name, index) => [name, index]))
+    expect(Object.keys(queues.place(places, "new", 7))).toEqual(["quiet", ...names.slice(1), "new"])
   })
 })

@@ -68,6 +68,29 @@ describe("a program's own streams on JetStream", { timeout: patienceMillis }, ()
     })
   )
 
+  it.live("a follower that lags behind a purge says so, although nothing more comes", () =>
+    Effect.gen(function* () {
+      const { client, streams } = yield* opened
+      yield* createStream(client, "purged")
+      yield* Effect.promise(async () => {
+        for (let number = 1; number <= 600; number++)
+          await client.request("purged.a", String(number), { timeout: patienceMillis })
+      })
+      let seen = 0
+      const follow = streams.follow({ stream: "purged", subjects: ["purged.a"], after: 0 })
+      const error = yield* Effect.flip(
+        Stream.runForEach(follow, ({ messages }) =>
+          Effect.gen(function* () {
+            if (seen === 0) yield* callApi(client, "STREAM.PURGE.purged", {})
+            seen += messages.length
+          })
+        )
+      )
+      assert.strictEqual(error._tag, "StreamPlaceLost")
+      assert.isBelow(seen, 600)
+    })
+  )
+
   it.live("a quiet follower moves over messages of other subjects, up to what is still to come", () =>
     Effect.gen(function* () {
       const { client, streams } = yield* opened

@@ -98,11 +98,12 @@ const zoneWords: Readonly<Record<string, string | number>> = {
 
 const hourMillis = 3_600_000
 
-/** The zones of names as requests spell them; null for names of none. */
+/** The zones of names in small letters; null for names of none. */
 const zonesByName = new BoundedMap<string, DateTime.TimeZone | null>(1_000)
 
 /** A zone of the database of zones. Its keeper is asked for its own spelling first, because others are remembered for ever. */
-const namedZone = (name: string): DateTime.TimeZone | undefined => {
+const namedZone = (given: string): DateTime.TimeZone | undefined => {
+  const name = given.toLowerCase()
   const known = zonesByName.get(name)
   if (known !== undefined) return known ?? undefined
   let zone: DateTime.TimeZone | null
@@ -140,7 +141,7 @@ const dayFirst = new RegExp(
   "i"
 )
 const hourFirst = new RegExp(
-  `^(?:at )?(?<hour>${hourWords})(?: (?<zone>${zoneWordsPattern}?))?,? (?<day>${dayWords})$`,
+  `^(?:at )?(?<hour>${hourWords})(?: (?!(?:on|the) )(?<zone>${zoneWordsPattern}?))?,? (?<day>${dayWords})$`,
   "i"
 )
 

@@ -38,6 +38,8 @@ describe("[platform 9.10] a time to send at", () => {
     ["Friday at 3pm ET", "2026-07-17T19:00Z"],
     ["Friday at 3pm EST", "2026-07-17T20:00Z"],
     ["3pm ET on Fri", "2026-07-17T19:00Z"],
+    ["3pm on Friday", "2026-07-17T15:00Z"],
+    ["9am the next day", "2026-07-16T09:00Z"],
     ["on thurs, at 8am UTC+2", "2026-07-16T06:00Z"],
     ["tomorrow at 18:00 Europe/Berlin", "2026-07-16T16:00Z"],
     ["tomorrow at 18:00 asia/kolkata", "2026-07-16T12:30Z"],

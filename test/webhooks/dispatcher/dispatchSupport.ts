@@ -253,7 +253,10 @@ const organizationOf = (engine: Engine["Service"], sql: SqlClient.SqlClient, org
           )
         )
         const rows = yield* deliveries(endpointId)
-        expect(yield* figuresOf(sql, endpointId)).toEqual(figuresOfRows(endpointId, rows))
+        // The figures of a deleted endpoint go with it.
+        const [row] = yield* Effect.orDie(sql`select state from webhook_endpoints where id = ${endpointId}`)
+        if (row !== undefined && row.state !== null)
+          expect(yield* figuresOf(sql, endpointId)).toEqual(figuresOfRows(endpointId, rows))
         return rows
       }),
     skipped: (endpointId: string) =>

@@ -194,6 +194,11 @@ export class Intake {
     this.options.host.wake()
   }
 
+  /** Makes an ingest of the program known, whose place is kept. */
+  follows(ingest: string): void {
+    this.shared.life().signals.follows(ingest)
+  }
+
   /** Notes that an ingest was read up to a place. A frame that is written for another reason records it. */
   passed(sequence: number, ingest: string): void {
     this.shared.life().signals.of(ingest).passed = sequence

@@ -25,6 +25,11 @@ export class SignalQueues {
     return queue
   }
 
+  /** Makes an ingest of the program known, so that its place is kept. */
+  follows(ingest: string): void {
+    this.of(ingest)
+  }
+
   get size(): number {
     return this.all.reduce((sum, { size }) => sum + size, 0)
   }

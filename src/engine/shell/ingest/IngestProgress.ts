@@ -24,11 +24,13 @@ export class IngestProgress {
     return true
   }
 
-  /** Takes the place at which an operator has it begin again. */
-  takeStart(): IngestStart | undefined {
-    const from = this.newStart
+  /** The place at which an operator has it begin again, until it has begun there. */
+  get start(): IngestStart | undefined {
+    return this.newStart
+  }
+
+  begun(): void {
     this.newStart = undefined
-    return from
   }
 
   is(state: IngestState, reason?: string): void {

@@ -32,6 +32,8 @@ class IngestFault extends Data.TaggedError("IngestFault")<{ readonly message: st
 export const followIngests = (partition: Partition): Effect.Effect<void> => {
   const { ingests, programStreams } = partition.context
   if (programStreams === undefined) return Effect.void
+  // Before any of them begins: a place of one that is not known yet could be given up for a new one's.
+  for (const { name } of ingests) partition.core.intake.follows(name)
   return Effect.forEach(ingests, (ingest) => new IngestFollower(partition, ingest, programStreams).follow, {
     concurrency: "unbounded",
     discard: true
@@ -88,8 +90,8 @@ class IngestFollower {
   /** Follows the stream until it fails. */
   private readonly once = Effect.fnUntraced(function* (this: IngestFollower) {
     const { ingest, partition, progress } = this
-    const resumed = progress.takeStart()
-    if (resumed !== undefined || progress.read === undefined) yield* this.begin(resumed ?? ingest.from)
+    const { start } = progress
+    if (start !== undefined || progress.read === undefined) yield* this.begin(start ?? ingest.from)
     const subjects = yield* Effect.try({
       try: () => subjectsOf(ingest, partition.id, partition.context.config.partitions),
       catch: (cause) => new IngestFault({ message: `its subjects cannot be named: ${describe(cause)}` })
@@ -122,17 +124,19 @@ class IngestFollower {
     core.intake.passOver(start, ingest.name)
     progress.read = start
     core.intake.passed(start, ingest.name)
+    progress.begun()
   })
 
-  private placeOf(from: IngestStart) {
+  private readonly placeOf = Effect.fnUntraced(function* (this: IngestFollower, from: IngestStart) {
     const { ingest, streams } = this
     const { stream } = ingest
-    if (from === "new") return Effect.map(streams.ends(stream), ({ last }) => last)
-    if (typeof from === "string") return Effect.map(streams.ends(stream), ({ first }) => first - 1)
-    if ("timeMillis" in from) return streams.before(stream, from.timeMillis)
-    const { sequence } = from
-    return Effect.map(streams.ends(stream), ({ first }) => Math.max(sequence, first) - 1)
-  }
+    if (typeof from === "object" && "timeMillis" in from) return yield* streams.before(stream, from.timeMillis)
+    const { first, last } = yield* streams.ends(stream)
+    if (typeof from === "string") return from === "new" ? last : first - 1
+    if (from.sequence > last + 1)
+      return yield* new IngestFault({ message: `its stream ends at ${last}, before the sequence ${from.sequence}` })
+    return Math.max(from.sequence, first) - 1
+  })
 
   /** Takes a message in: a command, one to be parked, or one that means nothing here. */
   private readonly take = Effect.fnUntraced(function* (this: IngestFollower, message: StreamMessage) {
@@ -152,6 +156,8 @@ class IngestFollower {
     }
     this.passed(sequence)
     yield* waitForRoom(partition, ingest.name)
+    // The place moves on when an actor has failed, so what waits to be parked is never dropped.
+    yield* partition.failedSignals.room
   })
 
   /** Hands a message to the core as its command. Returns why it means none; undefined if the rule skips it too. */
