@@ -78,17 +78,19 @@ const jobColumns = {
   due_at: "int8",
   attempts: "int4",
   expires_at: "int8",
-  payload: "text"
+  payload: "text",
+  error: "text"
 } as const
 
 const lineColumns = { line: "text", place: "int8", place_index: "int4" } as const
 
-const jobRow = ({ dueAt, expiresAt, group, leasedUntil, line, ...job }: NewJob) => ({
+const jobRow = ({ dueAt, error, expiresAt, group, leasedUntil, line, ...job }: NewJob) => ({
   ...job,
   group_key: group,
   due_at: leasedUntil ?? dueAt,
   attempts: leasedUntil === undefined ? 0 : 1,
   expires_at: expiresAt,
+  error: error ?? null,
   line: line?.name ?? null,
   place: line?.place ?? null,
   place_index: line?.index ?? null
@@ -105,7 +107,7 @@ const filling = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "put" 
           deferred(
             sql,
             sql`
-              insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload${sql.literal(hasLines ? ", line, place, place_index" : "")})
+              insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload, error${sql.literal(hasLines ? ", line, place, place_index" : "")})
               select * from ${unnest(jobs.map(jobRow), hasLines ? { ...jobColumns, ...lineColumns } : jobColumns)}
               on conflict (id) do nothing`
           )

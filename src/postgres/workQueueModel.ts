@@ -21,6 +21,8 @@ export interface NewJob {
    * the commit. If the caller dies before, the job is taken again.
    */
   readonly leasedUntil?: number | undefined
+  /** Why an attempt before this was put in was not the end. */
+  readonly error?: string | undefined
   /**
    * The line in which it goes, and its place there. The queue only keeps both, in columns that its table must have
    * (`addLines` of `workQueueTable.ts`).

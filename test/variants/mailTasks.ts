@@ -14,14 +14,14 @@ export const mailTasks: ReadonlyArray<Variant> = [
   },
   {
     name: "mail: a first attempt that failed has no retry",
-    find: "return { ...job, lane, leasedUntil: dueAt, payload }",
+    find: "return { ...job, lane, leasedUntil: dueAt, payload, error }",
     replace: "return undefined",
     sentence: "an email that the relay puts off is sending for ever",
     finders: simulator
   },
   {
     name: "mail: a retry is due immediately",
-    find: "return { ...job, lane, leasedUntil: dueAt, payload }",
+    find: "return { ...job, lane, leasedUntil: dueAt, payload, error }",
     replace: "return { ...job, lane, payload }",
     sentence: "an email that the relay puts off is tried again without a pause, as if it never had been",
     finders: ["handoff/MailTasks.unit"]

@@ -91,9 +91,9 @@ export const jobWritten = (job: NewJob, written: WrittenMail | undefined): NewJo
     case "Done":
       return undefined
     case "Again": {
-      const { dueAt, lane, payload = job.payload } = outcome
+      const { dueAt, error, lane, payload = job.payload } = outcome
       // As if it had been taken: the first attempt is over, and the next one is due then.
-      return { ...job, lane, leasedUntil: dueAt, payload }
+      return { ...job, lane, leasedUntil: dueAt, payload, error }
     }
     case "Returned": {
       const { dueAt, lane = job.lane, payload = job.payload } = outcome
