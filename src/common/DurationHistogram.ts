@@ -15,6 +15,17 @@ export const bucketOf = (bounds: DurationBounds, millis: number): number => {
   return found === -1 ? bounds.length : found
 }
 
+/** The usual percentiles of durations in milliseconds; null without durations. */
+export interface DurationPercentiles {
+  readonly p50: number | null
+  readonly p95: number | null
+}
+
+export const percentilesOf = (bounds: DurationBounds, counts: ReadonlyArray<number>): DurationPercentiles => ({
+  p50: percentileOf(bounds, counts, 0.5),
+  p95: percentileOf(bounds, counts, 0.95)
+})
+
 /**
  * Estimates the duration that a share of all durations does not exceed (0.95 for p95), in whole milliseconds. It is
  * exact to its bucket, and spread evenly within it. The last bucket counts as its lower bound. Null without durations.

@@ -72,7 +72,7 @@ export const figuresPeriodOf = (
 }
 
 /** One for each interval of a period, in order: the given one, or what `empty` makes. */
-export const seriesOf = <A extends { readonly at: number }>(
+const seriesOf = <A extends { readonly at: number }>(
   { since, stepMillis, until }: FiguresPeriod,
   given: Iterable<A>,
   empty: (at: number) => A
@@ -83,6 +83,33 @@ export const seriesOf = <A extends { readonly at: number }>(
     const at = since + index * stepMillis
     return byTime.get(at) ?? empty(at)
   })
+}
+
+/** Figures of hours added up over a period. */
+export interface FiguresOverTime<Shown> {
+  readonly totals: Shown
+  /** One for each interval of the period, in order. */
+  readonly series: ReadonlyArray<Shown & { readonly at: number }>
+}
+
+/** Sums of columns, by their names. */
+export type FigureSums = Readonly<Record<string, number>>
+
+/** Lays the sums of each interval out over a period, with their totals, each as `shown` makes it. */
+export const figuresOver = <Shown extends object>(
+  period: FiguresPeriod,
+  rows: ReadonlyArray<FigureSums & { readonly at: number }>,
+  shown: (sums: FigureSums) => Shown
+): FiguresOverTime<Shown> => {
+  const totals: Record<string, number> = {}
+  for (const { at: _, ...sums } of rows)
+    for (const [column, sum] of Object.entries(sums)) totals[column] = (totals[column] ?? 0) + sum
+  const series = seriesOf(
+    period,
+    rows.map((row) => ({ ...shown(row), at: row.at })),
+    (at) => ({ ...shown({}), at })
+  )
+  return { totals: shown(totals), series }
 }
 
 /** A share of a whole, to four places; null of nothing. */

@@ -124,7 +124,7 @@ export const status: Effect.Effect<ReadonlyArray<IngestStatus>, never, Engine> =
  * ```ts
  * import { Ingest } from "sluice"
  *
- * // the stream dropped messages before they were read: whoever knows it goes on with what is left
+ * // the stream dropped messages before they were read: an operator goes on with the rest
  * export const goOn = Ingest.resume({ ingest: "orders", from: "beginning" })
  * ```
  */

@@ -3,10 +3,9 @@
  * by clock minutes, and in bounded memory. Behind a proxy all callers have the proxy's address. Synchronous, needs no
  * service.
  */
-import { isIPv6 } from "node:net"
-import { Clock, Context, Effect, Option, Result } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { NetAddress } from "effect/net"
+import { networkOf } from "../common/networkOf.ts"
 import { RequestState } from "../http/RequestState.ts"
 import { EnvelopeRateLimited } from "../http/wireErrors.ts"
 import { overLimit, rateLimitFields } from "../limits/headers.ts"
@@ -14,22 +13,6 @@ import { makeMemory } from "../limits/memory.ts"
 
 /** Networks that are counted in one minute. One more is refused, so that a flood of them resets nobody's count. */
 const maximumNetworks = 100_000
-
-/** The segments of an IPv6 address that name the network of one customer: the first 64 bits. */
-const networkSegments = 4
-
-/** The network that a request counts for: an IPv4 address, or the first half of an IPv6 address. */
-export const networkOf = (address: string): string => {
-  const plain = address.replace(/%.*$/, "")
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)
-  if (mapped !== null) return mapped[1]!
-  if (!isIPv6(plain)) return plain === "" ? "unknown" : plain
-  const segments = NetAddress.ipv6ToSegments(Result.getOrThrow(NetAddress.ipv6FromString(plain)))
-  return `${[...segments]
-    .slice(0, networkSegments)
-    .map((segment) => segment.toString(16))
-    .join(":")}::/64`
-}
 
 /** Makes a rate for one endpoint: an effect that counts the present request, and fails where it is one too many. */
 export const makeAddressRate = (requestsPerMinute: number): Effect.Effect<void, EnvelopeRateLimited> => {

@@ -1,7 +1,7 @@
 /** The hours and days of a request for figures (docs/platform.md, 3.5). */
 import { describe, expect, it } from "@effect/vitest"
 import { Result } from "effect"
-import { type AskedFigures, figuresPeriodOf, rateOf, seriesOf } from "../../src/common/figuresPeriod.ts"
+import { type AskedFigures, figuresOver, figuresPeriodOf, rateOf } from "../../src/common/figuresPeriod.ts"
 
 const at = (text: string): number => Date.parse(`${text}Z`)
 const now = at("2026-07-15T14:20:00")
@@ -40,10 +40,15 @@ describe("[platform 3.5] the period of a request for figures", () => {
     expect(periodOf({ since: now - 30 * 24 * 3_600_000 - 1_000 })[0]).toBe("2026-06-15T14:00")
   })
 
-  it("has every interval in its series", () => {
+  it("has every interval in its series, and their sum as its total", () => {
     const period = Result.getOrThrow(figuresPeriodOf({ since: now - 2 * 3_600_000 }, now))
-    const given = [{ at: at("2026-07-15T13:00:00"), count: 4 }]
-    expect(seriesOf(period, given, (time) => ({ at: time, count: 0 })).map(({ count }) => count)).toEqual([0, 4, 0])
+    const given = [
+      { at: at("2026-07-15T13:00:00"), count: 4 },
+      { at: at("2026-07-15T14:00:00"), count: 3 }
+    ]
+    const { series, totals } = figuresOver(period, given, ({ count = 0 }) => ({ count }))
+    expect(series).toEqual([{ at: at("2026-07-15T12:00:00"), count: 0 }, ...given])
+    expect(totals).toEqual({ count: 7 })
   })
 
   it("has rates to four places, and none of nothing", () => {

@@ -778,7 +778,7 @@ export const sendSuppressionsAdd = <ThrowOnError extends boolean = false>(option
 /**
  * Export the suppressed addresses as CSV
  *
- * A line for each address, oldest first, with `email`, `origin` and `created_at` in ISO 8601, behind a line with these names. It is written as it is read. An organization may have 2 of them written at once, else 429.
+ * A line for each address, oldest first, with `email`, `origin` and `created_at` in ISO 8601, behind a line with these names. It is written as it is read. An organization may export 2 lists concurrently, else 429.
  */
 export const sendSuppressionsExport = <ThrowOnError extends boolean = false>(options?: Options<SendSuppressionsExportData, ThrowOnError>) => (options?.client ?? client).get<SendSuppressionsExportResponses, SendSuppressionsExportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

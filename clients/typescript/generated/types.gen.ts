@@ -513,11 +513,11 @@ export type SendFiguresAt = {
      */
     accepted: number;
     /**
-     * Those that waited for a daily cap or for the end of a pause
+     * Emails that waited for a daily cap or for the end of a pause
      */
     held: number;
     /**
-     * Those that were handed over: the relay took them, or refused them for good
+     * Emails that were handed over: the relay took them, or refused them for good
      */
     sent: number;
     /**
@@ -525,23 +525,23 @@ export type SendFiguresAt = {
      */
     delivered: number;
     /**
-     * Those that a recipient's server refused
+     * Emails that a recipient's server refused
      */
     bounced: number;
     /**
-     * Those that a recipient complained about
+     * Emails that a recipient complained about
      */
     complained: number;
     /**
-     * Those whose recipients were all suppressed
+     * Emails whose recipients were all suppressed
      */
     suppressed: number;
     /**
-     * Those that were given up and not sent
+     * Emails that were given up and not sent
      */
     failed: number;
     /**
-     * Those that were cancelled
+     * Emails that were cancelled
      */
     canceled: number;
     rates: SendRates;
@@ -584,11 +584,11 @@ export type SendFigures = {
      */
     accepted: number;
     /**
-     * Those that waited for a daily cap or for the end of a pause
+     * Emails that waited for a daily cap or for the end of a pause
      */
     held: number;
     /**
-     * Those that were handed over: the relay took them, or refused them for good
+     * Emails that were handed over: the relay took them, or refused them for good
      */
     sent: number;
     /**
@@ -596,23 +596,23 @@ export type SendFigures = {
      */
     delivered: number;
     /**
-     * Those that a recipient's server refused
+     * Emails that a recipient's server refused
      */
     bounced: number;
     /**
-     * Those that a recipient complained about
+     * Emails that a recipient complained about
      */
     complained: number;
     /**
-     * Those whose recipients were all suppressed
+     * Emails whose recipients were all suppressed
      */
     suppressed: number;
     /**
-     * Those that were given up and not sent
+     * Emails that were given up and not sent
      */
     failed: number;
     /**
-     * Those that were cancelled
+     * Emails that were cancelled
      */
     canceled: number;
     rates: SendRates;
@@ -1399,15 +1399,15 @@ export type WebhookFiguresAt = {
      */
     attempts: number;
     /**
-     * Those that succeeded
+     * Attempts that succeeded
      */
     succeeded: number;
     /**
-     * Those that failed
+     * Attempts that failed
      */
     failed: number;
     /**
-     * Those of the failed ones that another attempt follows
+     * Failed attempts that another attempt follows
      */
     retried: number;
     /**
@@ -1431,15 +1431,15 @@ export type WebhookFigures = {
      */
     attempts: number;
     /**
-     * Those that succeeded
+     * Attempts that succeeded
      */
     succeeded: number;
     /**
-     * Those that failed
+     * Attempts that failed
      */
     failed: number;
     /**
-     * Those of the failed ones that another attempt follows
+     * Failed attempts that another attempt follows
      */
     retried: number;
     /**

@@ -14,14 +14,14 @@ const count = (description: string) => Schema.Int.annotate({ description })
 
 const figures = {
   accepted: count("Accepted emails"),
-  held: count("Those that waited for a daily cap or for the end of a pause"),
-  sent: count("Those that were handed over: the relay took them, or refused them for good"),
+  held: count("Emails that waited for a daily cap or for the end of a pause"),
+  sent: count("Emails that were handed over: the relay took them, or refused them for good"),
   delivered: count("Those of which a recipient's server reported that it has them"),
-  bounced: count("Those that a recipient's server refused"),
-  complained: count("Those that a recipient complained about"),
-  suppressed: count("Those whose recipients were all suppressed"),
-  failed: count("Those that were given up and not sent"),
-  canceled: count("Those that were cancelled"),
+  bounced: count("Emails that a recipient's server refused"),
+  complained: count("Emails that a recipient complained about"),
+  suppressed: count("Emails whose recipients were all suppressed"),
+  failed: count("Emails that were given up and not sent"),
+  canceled: count("Emails that were cancelled"),
   rates: Schema.Struct({
     held: Rate("Held of accepted emails"),
     suppressed: Rate("Suppressed of accepted emails"),

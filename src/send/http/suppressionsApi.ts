@@ -83,7 +83,7 @@ const exported = HttpApiEndpoint.get("export", "/v1/send/suppressions/export", {
   OpenApi.annotations({
     summary: "Export the suppressed addresses as CSV",
     description:
-      "A line for each address, oldest first, with `email`, `origin` and `created_at` in ISO 8601, behind a line with these names. It is written as it is read. An organization may have 2 of them written at once, else 429."
+      "A line for each address, oldest first, with `email`, `origin` and `created_at` in ISO 8601, behind a line with these names. It is written as it is read. An organization may export 2 lists concurrently, else 429."
   })
 )
 

@@ -12,7 +12,7 @@ import type { Account } from "../senders/domains/model.ts"
 /** Most lists that are written concurrently. */
 export const csvPlaces = { total: 8, ofOrganization: 2 } as const
 
-/** Addresses that are read at once. */
+/** Addresses of one page. */
 const pageRows = 1_000
 
 /** The first line. */

@@ -57,7 +57,7 @@ const full = ({ of }: BulkheadFull): Effect.Effect<never, SendRateLimited | Send
       of === "all"
         ? SendUnavailable.of("Too many lists are exported right now; repeat the request later.")
         : SendRateLimited.of(
-            `An organization can have ${csvPlaces.ofOrganization} lists exported at once; repeat the request later.`
+            `An organization can have ${csvPlaces.ofOrganization} lists exported concurrently; repeat the request later.`
           )
     )
   )

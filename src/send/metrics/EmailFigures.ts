@@ -1,8 +1,14 @@
 /** Serves figures of an account's emails over time (docs/platform.md, 9.19). Needs `SqlClient`. */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { percentileOf } from "../../common/DurationHistogram.ts"
-import { type FiguresPeriod, rateOf, seriesOf } from "../../common/figuresPeriod.ts"
+import { type DurationPercentiles, percentilesOf } from "../../common/DurationHistogram.ts"
+import {
+  type FigureSums,
+  type FiguresOverTime,
+  type FiguresPeriod,
+  figuresOver,
+  rateOf
+} from "../../common/figuresPeriod.ts"
 import type { EmailOwner } from "../emails/AcceptEmails.ts"
 import { deliveryTimeBounds, type EmailMeasure, emailMeasures } from "./countEmails.ts"
 import { emailHoursTable, timeColumns } from "./emailHours.ts"
@@ -19,14 +25,10 @@ export interface EmailFiguresShown extends Readonly<Record<EmailMeasure, number>
     readonly complained: number | null
   }
   /** From acceptance, or the scheduled time, to the hand-over. In milliseconds. */
-  readonly timeToHandOver: { readonly p50: number | null; readonly p95: number | null }
+  readonly timeToHandOver: DurationPercentiles
 }
 
-export interface EmailFiguresOverTime {
-  readonly totals: EmailFiguresShown
-  /** One for each interval of the period, in order. */
-  readonly series: ReadonlyArray<EmailFiguresShown & { readonly at: number }>
-}
+export type EmailFiguresOverTime = FiguresOverTime<EmailFiguresShown>
 
 export class EmailFigures extends Context.Service<
   EmailFigures,
@@ -45,13 +47,9 @@ export class EmailFigures extends Context.Service<
   )
 }
 
-/** Sums of columns, by their names. */
-type Sums = Readonly<Record<string, number>>
-
-const shown = (sums: Sums): EmailFiguresShown => {
+const shown = (sums: FigureSums): EmailFiguresShown => {
   const of = (column: string): number => sums[column] ?? 0
   const share = (part: EmailMeasure, whole: EmailMeasure) => rateOf(of(part), of(whole))
-  const times = timeColumns.map(of)
   return {
     accepted: of("accepted"),
     held: of("held"),
@@ -70,10 +68,7 @@ const shown = (sums: Sums): EmailFiguresShown => {
       bounced: share("bounced", "sent"),
       complained: share("complained", "sent")
     },
-    timeToHandOver: {
-      p50: percentileOf(deliveryTimeBounds, times, 0.5),
-      p95: percentileOf(deliveryTimeBounds, times, 0.95)
-    }
+    timeToHandOver: percentilesOf(deliveryTimeBounds, timeColumns.map(of))
   }
 }
 
@@ -84,20 +79,12 @@ const make = (sql: SqlClient.SqlClient) =>
   EmailFigures.of({
     of: Effect.fn("EmailFigures.of")(function* ({ mode, organizationId }, period, domain) {
       const only = domain === undefined ? sql.literal("true") : sql`domain = ${domain}`
-      const rows = yield* sql<Sums & { readonly at: number }>`
+      const rows = yield* sql<FigureSums & { readonly at: number }>`
         select hour - hour % ${period.stepMillis}::int8 as at, ${sql.literal(summed)}
         from ${sql(emailHoursTable)}
         where organization_id = ${organizationId} and mode = ${mode} and ${only}
           and hour >= ${period.since}::int8 and hour < ${period.until}::int8
         group by 1`
-      const totals = Object.fromEntries(
-        columns.map((column) => [column, rows.reduce((sum, row) => sum + (row[column] ?? 0), 0)])
-      )
-      const series = seriesOf(
-        period,
-        rows.map((row) => ({ at: row.at, ...shown(row) })),
-        (at) => ({ at, ...shown({}) })
-      )
-      return { totals: shown(totals), series }
+      return figuresOver(period, rows, shown)
     })
   })

@@ -3,6 +3,7 @@
  * are arguments, in Unix milliseconds.
  */
 import type { Redacted } from "effect"
+import { networkOf } from "../../common/networkOf.ts"
 import type { Principal } from "../../platform/model.ts"
 import { CallerLimits } from "../listener/CallerLimits.ts"
 import {
@@ -21,7 +22,7 @@ export interface Login {
 }
 
 interface Connection {
-  readonly address: string
+  readonly network: string
   readonly since: number
   login: Login | undefined
   failedLogins: number
@@ -31,7 +32,7 @@ interface Connection {
 
 export class SubmissionConnections {
   private readonly open = new Map<string, Connection>()
-  private readonly addresses = new CallerLimits({
+  private readonly networks = new CallerLimits({
     connections: maximumConnectionsOfCaller,
     perMinute: maximumFailedLogins
   })
@@ -41,10 +42,11 @@ export class SubmissionConnections {
     return this.open.size
   }
 
-  /** Takes a connection, if its address may have one more. */
+  /** Takes a connection, if the network of its address may have one more. */
   begin(id: string, address: string, now: number): boolean {
-    if (!this.addresses.connect(address)) return false
-    this.open.set(id, { address, since: now, login: undefined, failedLogins: 0, deadline: now + loginMillis })
+    const network = networkOf(address)
+    if (!this.networks.connect(network)) return false
+    this.open.set(id, { network, since: now, login: undefined, failedLogins: 0, deadline: now + loginMillis })
     return true
   }
 
@@ -53,7 +55,7 @@ export class SubmissionConnections {
     const connection = this.open.get(id)
     if (connection === undefined) return
     this.open.delete(id)
-    this.addresses.close(connection.address)
+    this.networks.close(connection.network)
     if (connection.login !== undefined) this.organizations.close(connection.login.principal.organizationId)
   }
 
@@ -75,7 +77,7 @@ export class SubmissionConnections {
     const connection = this.open.get(id)
     if (connection === undefined) return false
     connection.failedLogins++
-    const isWithin = this.addresses.count(connection.address, now)
+    const isWithin = this.networks.count(connection.network, now)
     return isWithin && connection.failedLogins < maximumFailedLoginsOfConnection
   }
 

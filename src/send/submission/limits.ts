@@ -1,10 +1,10 @@
 /** Lists the figures of submission by SMTP (docs/handoff.md, 7). */
 
-/** Most concurrent connections: in all, and from one address or of one organization. */
+/** Most concurrent connections: in all, and from one network or of one organization. */
 export const maximumConnections = 400
-export const maximumConnectionsOfCaller = 200
+export const maximumConnectionsOfCaller = 100
 
-/** Most failed logins from one address in a minute, and on one connection. */
+/** Most failed logins from one network in a minute, and on one connection. */
 export const maximumFailedLogins = 60
 export const maximumFailedLoginsOfConnection = 3
 

@@ -255,9 +255,9 @@ const attempts = (description: string) => Schema.Int.annotate({ description })
 
 const figures = {
   attempts: attempts("Attempts of deliveries to the endpoint"),
-  succeeded: attempts("Those that succeeded"),
-  failed: attempts("Those that failed"),
-  retried: attempts("Those of the failed ones that another attempt follows"),
+  succeeded: attempts("Attempts that succeeded"),
+  failed: attempts("Attempts that failed"),
+  retried: attempts("Failed attempts that another attempt follows"),
   successRate: Rate("Succeeded of all attempts"),
   latency: Percentiles.annotate({ description: "Until the answer, or until the attempt was given up" })
 }

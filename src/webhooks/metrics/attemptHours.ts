@@ -1,7 +1,7 @@
 /**
  * Keeps the figures of attempts by endpoint and hour in PostgreSQL (docs/platform.md, 7.11). They are added with the
- * rows of the deliveries, by the same transaction or statement, so nothing is counted twice. Whoever writes them has
- * written the endpoint's row before, so that no two wait for each other. Needs `SqlClient`.
+ * rows of the deliveries, by the same transaction or statement, so nothing is counted twice. Every
+ * writer has written the endpoint's row before, so that no two wait for each other. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type Statement } from "effect/sql"

@@ -41,25 +41,31 @@ describe("[handoff 7.1] a connection", () => {
     expect([3_599_999, 3_600_000].map((now) => connections.isOld("c0", now))).toEqual([false, true])
   })
 
-  it("is one of at most 200 of its address, and of 200 of its organization", () => {
-    const connections = begun(200, () => "here")
+  it("is one of at most 100 of its network, and of 100 of its organization", () => {
+    const connections = begun(100, () => "here")
     expect([connections.begin("more", "here", 0), connections.begin("other", "there", 0)]).toEqual([false, true])
     connections.end("more")
-    for (let index = 0; index < 200; index++) expect(connections.logIn(`c${index}`, loginOf("a"), 0)).toBe(true)
+    for (let index = 0; index < 100; index++) expect(connections.logIn(`c${index}`, loginOf("a"), 0)).toBe(true)
     expect(connections.logIn("other", loginOf("a"), 0)).toBe(false)
     expect(connections.logIn("other", loginOf("b"), 0)).toBe(true)
     connections.end("c0")
     connections.end("c0")
     expect(connections.begin("next", "here", 0)).toBe(true)
     expect(connections.logIn("next", loginOf("a"), 0)).toBe(true)
-    expect(connections.size).toBe(201)
+    expect(connections.size).toBe(101)
+  })
+
+  it("has the first half of its IPv6 address as its network", () => {
+    const connections = begun(100, (index) => `2001:db8:1:2::${index.toString(16)}`)
+    expect(connections.begin("more", "2001:db8:1:2:ffff::1", 0)).toBe(false)
+    expect(connections.begin("other", "2001:db8:1:3::1", 0)).toBe(true)
   })
 
   it("given a second login after STARTTLS, then it counts once", () => {
-    const connections = begun(201)
-    for (let index = 0; index < 200; index++) expect(connections.logIn("c0", loginOf("a"), 0)).toBe(true)
-    for (let index = 1; index < 200; index++) expect(connections.logIn(`c${index}`, loginOf("a"), 0)).toBe(true)
-    expect(connections.logIn("c200", loginOf("a"), 0)).toBe(false)
+    const connections = begun(101)
+    for (let index = 0; index < 100; index++) expect(connections.logIn("c0", loginOf("a"), 0)).toBe(true)
+    for (let index = 1; index < 100; index++) expect(connections.logIn(`c${index}`, loginOf("a"), 0)).toBe(true)
+    expect(connections.logIn("c100", loginOf("a"), 0)).toBe(false)
   })
 
   it("given a login that comes back after its end, then it is none", () => {

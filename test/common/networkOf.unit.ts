@@ -1,6 +1,6 @@
 /** Addresses that a rate counts together (docs/platform.md, 6.11). */
 import { describe, expect, it } from "@effect/vitest"
-import { networkOf } from "../../src/platform/AddressRate.ts"
+import { networkOf } from "../../src/common/networkOf.ts"
 
 describe("the network of an address", () => {
   it.each([
