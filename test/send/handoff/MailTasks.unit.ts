@@ -135,7 +135,15 @@ describe("an email of an acknowledged frame", () => {
     const records = [accept(1), accept(2)]
     const [again, returned] = tasks.take(group, 30, leasedUntil)
     tasks.end([
-      { _tag: "Again", id: again!.id, attempt: 1, dueAt: 61_000, lane: handoffLanes.again, payload: "less", error: "450" },
+      {
+        _tag: "Again",
+        id: again!.id,
+        attempt: 1,
+        dueAt: 61_000,
+        lane: handoffLanes.again,
+        payload: "less",
+        error: "450"
+      },
       { _tag: "Returned", id: returned!.id, attempt: 1, dueAt: 5_000, lane: handoffLanes.paused, payload: "refused" }
     ])
     expect(records.map(write)).toMatchObject([
