@@ -8,7 +8,7 @@ import { partitionOf } from "../../src/engine/address.ts"
 import * as Engine from "../../src/engine/Engine.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as Ingest from "../../src/engine/Ingest.ts"
-import { maximumQueuedSignals } from "../../src/engine/limits.ts"
+import { maximumFailedSignals, maximumQueuedSignals } from "../../src/engine/limits.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as ProgramStreamsMemory from "../../src/engine/memory/ProgramStreamsMemory.ts"
 import * as Parked from "../../src/engine/Parked.ts"
@@ -75,7 +75,7 @@ const asked = <A, E>(engine: Engine.Engine["Service"], effect: Effect.Effect<A, 
 const begun = (ingest?: Ingest.Ingest, options?: StartOptions) =>
   Effect.gen(function* () {
     broken.on.clear()
-    const deployment = makeDeployment({ partitions })
+    const deployment = makeDeployment({ partitions: options?.config?.partitions ?? partitions })
     return { deployment, ...(yield* starting(deployment, ingest, options)) }
   })
 
@@ -283,15 +283,25 @@ describe("an ingest", () => {
     })
   )
 
-  it.effect("parks every message on which its actor fails, however many come at once", () =>
+  it.effect("parks every message on which its actor fails, however many come and however slowly they are parked", () =>
     Effect.gen(function* () {
-      const { deployment, engine } = yield* begun()
-      const count = 1_200
+      const real = CursorsMemory.make(CursorsMemory.makeStore())
+      const slow = Cursors.of({
+        ...real,
+        unpark: (records, effects) => Effect.andThen(Effect.sleep(2), real.unpark(records, effects))
+      })
+      const { deployment, engine } = yield* begun(undefined, {
+        cursorsLayer: Layer.succeed(Cursors, slow),
+        config: { partitions: 1 }
+      })
+      // More than may wait to be parked, and as many as are kept of each organization.
+      const count = organizations.length * 900
+      assert.isAbove(count, maximumFailedSignals)
       for (let page = 1; page <= count; page++) {
         broken.on.add(page)
-        yield* append(deployment, organizations[page % 2]!, page)
+        yield* append(deployment, organizations[page % organizations.length]!, page)
       }
-      yield* elapse(30)
+      yield* elapse(60)
       const { records } = yield* asked(engine, Parked.list("sluice.ingest.orders", { limit: 10 }))
       assert.strictEqual(records, count)
     })
@@ -360,6 +370,29 @@ describe("an ingest", () => {
       assert.isAtMost(signals, maximumQueuedSignals)
       assert.isAtLeast(behind, 1)
       assert.lengthOf(yield* pages(engine, "org_1"), count)
+    })
+  )
+
+  it.effect("reads again in its next life what it had read and not stored", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment({ partitions: 1 })
+      const faulty = makeFaultyLog(deployment.journal)
+      const config = { partitions: 1 }
+      const { engine } = yield* starting(deployment, orders(), { journalLayer: faulty.layer, config })
+      yield* append(deployment, "org_1", 1)
+      yield* elapse(1)
+      faulty.disconnected = true
+      for (let page = 2; page <= 400; page++) yield* append(deployment, "org_1", page)
+      yield* elapse(1)
+      // Another process, which has no ingest, takes the partition for a moment.
+      const { stop } = yield* serving(deployment, { actors: [Book], config })
+      yield* stop
+      faulty.disconnected = false
+      yield* elapse(40)
+      assert.deepStrictEqual(
+        yield* pages(engine, "org_1"),
+        Array.from({ length: 400 }, (_, index) => index + 1)
+      )
     })
   )
 

@@ -1,9 +1,11 @@
 /** A partition's core with an ingest: whatever becomes of its frames and lives, each message is decided once and in order (docs/streams.md). */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { Entry } from "../../src/engine/core/actors/Organization.ts"
+import { SignalQueue } from "../../src/engine/core/drain/SignalQueue.ts"
 import { SignalQueues } from "../../src/engine/core/drain/SignalQueues.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
-import { maximumIngestPlaces } from "../../src/engine/limits.ts"
+import { maximumIngestPlaces, maximumQueuedIngestBytes } from "../../src/engine/limits.ts"
 import { Counter } from "./support/actors.ts"
 import { CoreDriver } from "./support/core.ts"
 
@@ -114,5 +116,30 @@ describe("the place of an ingest that has read nothing in this life", () => {
     const names = Array.from({ length: maximumIngestPlaces - 1 }, (_, index) => `left${index}`)
     const places = Object.fromEntries(["quiet", ...names].map((name, index) => [name, index]))
     expect(Object.keys(queues.place(places, "new", 7))).toEqual(["quiet", ...names.slice(1), "new"])
+  })
+})
+
+describe("what is read ahead", () => {
+  const entry = (bytes: number) => Object.assign(Object.create(Entry.prototype) as Entry, { bytes })
+
+  it("is bounded by its bytes too, and is read again at half of them", () => {
+    const queue = new SignalQueue()
+    let isRoomy = false
+    queue.add(entry(maximumQueuedIngestBytes / 2))
+    expect(queue.hasRoom).toBe(true)
+    queue.add(entry(maximumQueuedIngestBytes / 2))
+    expect(queue.hasRoom).toBe(false)
+    queue.onRoom = () => {
+      isRoomy = true
+    }
+    queue.take()
+    expect([queue.hasRoom, isRoomy]).toEqual([true, true])
+  })
+
+  it("begins with another queue at each drain", () => {
+    const queues = new SignalQueues()
+    for (const name of [undefined, "a", "b"]) queues.of(name).add(entry(0))
+    const firsts = [1, 2, 3].map(() => queues.inTurn()[0])
+    expect(new Set(firsts).size).toBe(3)
   })
 })

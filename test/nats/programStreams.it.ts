@@ -77,7 +77,9 @@ describe("a program's own streams on JetStream", { timeout: patienceMillis }, ()
           await client.request("purged.a", String(number), { timeout: patienceMillis })
       })
       let seen = 0
-      const follow = streams.follow({ stream: "purged", subjects: ["purged.a"], after: 0 })
+      const follow = streams
+        .follow({ stream: "purged", subjects: ["purged.a"], after: 0 })
+        .pipe(Stream.takeUntil(({ through }) => through >= 600))
       const error = yield* Effect.flip(
         Stream.runForEach(follow, ({ messages }) =>
           Effect.gen(function* () {

@@ -3,6 +3,41 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engineStreams: ReadonlyArray<Variant> = [
   {
+    name: "engine: an ingest's next life goes on where the last one had read",
+    find: "progress.read = this.place",
+    replace: "progress.read ??= this.place",
+    sentence: "messages that were read and whose frame was not stored are never decided",
+    finders: ["ingest.unit"]
+  },
+  {
+    name: "engine: an ingest reads ahead by any number of bytes",
+    find: "this.entries.length < maximumQueuedSignals && this.bytes < maximumQueuedIngestBytes",
+    replace: "this.entries.length < maximumQueuedSignals",
+    sentence: "large messages fill the memory of the process",
+    finders: ["ingestPlaces.unit"]
+  },
+  {
+    name: "engine: signals always go before ingests",
+    find: "this.turns = (this.turns + 1) % this.all.length",
+    replace: "this.turns = 0",
+    sentence: "one busy stream keeps the others waiting",
+    finders: ["ingestPlaces.unit"]
+  },
+  {
+    name: "engine: messages on which an actor fails are read without a pause",
+    find: "yield* partition.failedSignals.room",
+    replace: "",
+    sentence: "failed messages that wait to be parked are dropped",
+    finders: ["ingest.unit"]
+  },
+  {
+    name: "engine: a reader that lags does not look for what was purged",
+    find: "if (this.behind > 0) yield* this.check()",
+    replace: "",
+    sentence: "a purge behind a lagging ingest is skipped silently",
+    finders: ["programStreams.it"]
+  },
+  {
     name: "engine: a checkpoint leaves out the places of ingests",
     find: "const record = { partition: this.options.partition, sequence, hash, epoch, number, now, ...placesOf(head) }",
     replace:
