@@ -154,8 +154,8 @@ const insert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, changes: R
 
 /** The row of an email that has changed. */
 interface ChangedRow {
-  readonly organization: string
-  readonly id: string
+  /** The place of its change in the batch: names of thousands of emails would cost more than the rest of their rows. */
+  readonly index: number
   readonly mode: Mode
   readonly domain: string | null
   readonly acceptedAt: number
@@ -184,37 +184,30 @@ const update = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, changes: R
       history = case when length(e.history) < ${maximumHistoryLength}::int4
         then e.history || E'\n' || batch.history else e.history end
     from ${unnest(
-      changes.map(({ isReported, lines, ...change }) => ({
+      changes.map(({ isReported, lines, ...change }, index) => ({
         ...change,
         history: lines.join("\n"),
-        is_reported: isReported
+        is_reported: isReported,
+        index
       })),
-      { ...columns, history: "text", is_reported: "bool" }
+      { ...columns, history: "text", is_reported: "bool", index: "int4" }
     )}
     where e.organization_id = batch.organization_id and e.id = batch.id and e.sequence < batch.sequence
-    returning e.organization_id as organization, e.id, e.mode, e.domain, e.accepted_at as "acceptedAt",
-      e.scheduled_at as "scheduledAt",
+    returning batch.index, e.mode, e.domain, e.accepted_at as "acceptedAt", e.scheduled_at as "scheduledAt",
       case when batch.is_reported or e.state <> batch.state then e.history end as history`.unprepared
-  const byName = new Map(changes.map((change) => [nameOf(change), change]))
-  return rows.flatMap(
-    ({ acceptedAt, domain, history, id, mode, organization, scheduledAt }): ReadonlyArray<CountedEmail> => {
-      const change = byName.get(`${organization}\n${id}`)
-      if (change === undefined) return []
-      const before = statesBefore(history, change.lines)
-      return [
-        {
-          organization,
-          mode,
-          domain: domain ?? "",
-          acceptedAt,
-          scheduledAt,
-          isNew: false,
-          before,
-          reached: change.reached
-        }
-      ]
+  return rows.map(({ acceptedAt, domain, history, index, mode, scheduledAt }): CountedEmail => {
+    const { lines, organization_id, reached } = changes[index]!
+    return {
+      organization: organization_id,
+      mode,
+      domain: domain ?? "",
+      acceptedAt,
+      scheduledAt,
+      isNew: false,
+      before: statesBefore(history, lines),
+      reached
     }
-  )
+  })
 })
 
 const remove = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
