@@ -17,7 +17,8 @@ export {
   FactUnreadable,
   type FollowError,
   type KeysOptions,
-  type KeysPage
+  type KeysPage,
+  type OrganizationsPage
 } from "./engine/followTypes.ts"
 export * as Ingest from "./engine/Ingest.ts"
 export * as Lane from "./engine/Lane.ts"

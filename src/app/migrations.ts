@@ -23,6 +23,7 @@ import {
   addDeploymentId,
   addExpiryOfActors,
   addIngestPlaces,
+  addRebuilds,
   countParked,
   createEngineTables,
   keepExpiringRowsApart,
@@ -90,5 +91,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 39, name: "indexes of filters", run: Effect.andThen(indexEventsForLists, indexEmailsForLists) },
   { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions },
   { number: 41, name: "figures by the hour", run: Effect.andThen(createEmailHours, createAttemptHours) },
-  { number: 42, name: "places of ingests", run: addIngestPlaces }
+  { number: 42, name: "places of ingests", run: addIngestPlaces },
+  { number: 44, name: "rebuilds from states", run: addRebuilds }
 ]

@@ -25,7 +25,9 @@ export const formatLevels = {
   /** The label of a webhook endpoint, in its facts and state, and sessions that see the endpoints of one label alone. */
   endpointLabels: 4,
   /** The places of ingests, in frames and checkpoints. */
-  ingestPlaces: 5
+  ingestPlaces: 5,
+  /** The progress of a reactor that is rebuilt from states, beside its cursor. */
+  rebuildsFromStates: 6
 } as const
 
 /** The formats that a program can write and read. */

@@ -169,13 +169,21 @@ const provided = <R>(
   reactor: Reactor<R>,
   services: Context.Context<Exclude<R, ReactorTransaction>>
 ): Reactor<never> => {
-  const { ahead, handle, tasks, ...kept } = reactor
+  const { ahead, handle, states, tasks, ...kept } = reactor
   return {
     ...kept,
     ...(ahead === undefined
       ? {}
       : { ahead: (records) => Effect.provideContext(ahead(records), services as Context.Context<R>) }),
     handle: (records) => Effect.provideContext(handle(records), services) as never,
+    ...(states === undefined
+      ? {}
+      : {
+          states: states.map((part) => ({
+            kind: part.kind,
+            handle: (of) => Effect.provideContext(part.handle(of), services) as never
+          }))
+        }),
     // Tasks are opened outside any transaction.
     ...(tasks === undefined ? {} : { tasks: Effect.provideContext(tasks, services) as never })
   }

@@ -6,7 +6,7 @@ import { Context, type Effect, type Exit, type Stream } from "effect"
 import type { Actor } from "./Actor.ts"
 import type { Target } from "./address.ts"
 import type { AskError, OnceError, PartitionStopped } from "./errors.ts"
-import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./followTypes.ts"
+import type { FactsOptions, FollowError, KeysOptions, KeysPage, OrganizationsPage } from "./followTypes.ts"
 import type { Lane } from "./Lane.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
 import type { FactOf } from "./Reactor.ts"
@@ -137,6 +137,15 @@ export class Engine extends Context.Service<
       organization: string,
       options?: KeysOptions
     ) => Effect.Effect<KeysPage, AskError>
+
+    /**
+     * Lists the organizations that have actors of a kind, in pages, over all partitions: those with a key that `keys`
+     * would list. An organization that comes or goes between two pages may be missing or listed.
+     */
+    readonly organizations: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      options?: KeysOptions
+    ) => Effect.Effect<OrganizationsPage, AskError>
 
     /** Number of partitions. */
     readonly partitions: number

@@ -38,6 +38,11 @@ export interface Reactor<R = never> {
   readonly ahead?: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, unknown, R>
   /** Whether the reactor uses a record; the others are left out. */
   readonly wants?: (record: LogRecord) => boolean
+  /**
+   * Makes the same of the states of actors as `handle` makes of all of their facts, for a rebuild from states; one for
+   * each kind that the reactor wants. Left out, it can be rebuilt from the log alone.
+   */
+  readonly states?: ReadonlyArray<StatesPart<R>> | undefined
   /** When the next transaction may begin; `adaptive` by default. */
   readonly pace?: Pace
   /**
@@ -54,11 +59,36 @@ export interface FactOf<out Fact> extends FactRecord {
   readonly fact: Fact
 }
 
+/** The state of an actor, typed by its schema. Never change it: the actor may share it. See {@link Reactor.facts}. */
+export interface StateOf<out State> {
+  readonly partition: number
+  readonly organization: string
+  readonly key: string
+  readonly state: State
+  /** The frame of the actor's last fact or an earlier checkpoint's. */
+  readonly sequence: number
+}
+
+/** A reactor's handler of the states of a kind. See {@link Reactor.facts}. */
+export interface StatesPart<R = never> {
+  readonly kind: string
+  readonly handle: (states: ReadonlyArray<StateOf<unknown>>) => Effect.Effect<void, unknown, R | ReactorTransaction>
+}
+
+/** Options of the part for facts. See {@link Reactor.facts}. */
+export interface FactsPartOptions<State, E, R> {
+  /**
+   * Makes of the states of some actors what `handle` makes of all their facts so far: for `Reactors.rebuild` with
+   * `from: "states"`. Part of a transaction, as `handle` is.
+   */
+  readonly states?: (states: ReadonlyArray<StateOf<State>>) => Effect.Effect<void, E, R>
+}
+
 /**
  * A part of a reactor: its filter of records, and their handler. Made by `facts` and `events`. See
  * {@link Reactor.make}.
  */
-export interface Part<R = never> extends Pick<Reactor<R>, "handle" | "wants"> {
+export interface Part<R = never> extends Pick<Reactor<R>, "handle" | "states" | "wants"> {
   /** @internal */
   readonly tasks?: Effect.Effect<ReadonlyArray<TaskSource>, never, R>
 }
@@ -83,11 +113,18 @@ export interface Part<R = never> extends Pick<Reactor<R>, "handle" | "wants"> {
  */
 export const facts = <Command, Fact, State, Reply, Rejection, E = never, R = never>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
-  handle: (records: ReadonlyArray<FactOf<Fact>>) => Effect.Effect<void, E, R>
+  handle: (records: ReadonlyArray<FactOf<Fact>>) => Effect.Effect<void, E, R>,
+  { states }: FactsPartOptions<NoInfer<State>, E, R> = {}
 ): Part<R> => {
   // A record of the actor's kind holds a fact decoded by the actor's own schema.
   const wants = (record: LogRecord): record is FactOf<Fact> => record._tag === "Fact" && record.kind === actor.kind
-  return { wants, handle: (records) => handle(records.filter(wants)) }
+  // So does a state.
+  const handleStates = states as StatesPart<R>["handle"] | undefined
+  return {
+    wants,
+    handle: (records) => handle(records.filter(wants)),
+    ...(handleStates === undefined ? {} : { states: [{ kind: actor.kind, handle: handleStates }] })
+  }
 }
 
 /**
@@ -230,8 +267,13 @@ export const combine = <R>(name: string, parts: ReadonlyArray<Part<R>>): Reactor
       },
       { discard: true }
     ),
+  ...statesOf(parts),
   ...tasksOf(parts)
 })
+
+/** The parts for states, if every part has some: otherwise a part of the output could not be made of states. */
+const statesOf = <R>(parts: ReadonlyArray<Part<R>>): Pick<Reactor<R>, "states"> =>
+  parts.every(({ states }) => states !== undefined) ? { states: parts.flatMap(({ states = [] }) => states) } : {}
 
 /** The tasks of all parts, if any has some. */
 const tasksOf = <R>(parts: ReadonlyArray<Part<R>>): Pick<Reactor<R>, "tasks"> => {

@@ -57,7 +57,7 @@ export const settledFor = (organization: string): Effect.Effect<boolean, never, 
 /**
  * Rebuilds a reactor's tables: one transaction runs `clear`, which empties them, and sends the reactor back to work
  * through the log again. The log is purged behind checkpoints, so it rarely reaches back to the beginning: if it does
- * not, this fails with `EngineRefused`, unless `from` is "what is kept". All partitions must be served by this process;
+ * not, this fails with `EngineRefused`, unless `from` is "what is kept" or "states". All partitions must be served by this process;
  * asks are answered meanwhile. `settled` waits until the reactor is through.
  *
  * @example
@@ -77,6 +77,44 @@ export const rebuild = <E = never, R = never>(
   E | EngineRefused | CursorsUnavailable | JournalUnavailable,
   Engine | Exclude<R, ReactorTransaction>
 > => Effect.flatMap(Engine, (engine) => rebuildReactor(engine, options))
+
+/** How far a reactor is on a partition of this process. See {@link Reactors.progress}. */
+export interface ReactorProgress {
+  readonly partition: number
+  /** Frames that it has still to read. */
+  readonly frames: number
+  /** While it is rebuilt from states: those that it has got, and whether these are all. */
+  readonly rebuild: { readonly states: number; readonly isWalked: boolean } | undefined
+}
+
+/**
+ * How far a reactor is, on the partitions of this process: while it is rebuilt, or lags. A reactor without a cursor has
+ * all frames to read.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Reactors } from "sluice"
+ *
+ * // The states that a rebuild has processed so far.
+ * export const done = Effect.map(Reactors.progress("takings"), (partitions) =>
+ *   partitions.reduce((sum, { rebuild }) => sum + (rebuild?.states ?? 0), 0)
+ * )
+ * ```
+ */
+export const progress = (reactor: string): Effect.Effect<ReadonlyArray<ReactorProgress>, CursorsUnavailable, Engine> =>
+  Effect.flatMap(Engine, (engine) =>
+    Effect.forEach(internals(engine).partitions.values(), ({ context, core, id }) =>
+      Effect.map(
+        context.cursors.read(id, reactor),
+        ({ rebuild, sequence }): ReactorProgress => ({
+          partition: id,
+          frames: Math.max(0, core.head.sequence - sequence),
+          rebuild: rebuild && { states: rebuild.states, isWalked: rebuild.isWalked }
+        })
+      )
+    )
+  )
 
 /** The place of a test's record, if it matters. See {@link Reactors.factOf}. */
 export interface RecordPlace {

@@ -25,6 +25,12 @@ const compareStrings = (left: string, right: string): number => (left < right ? 
 export const compareKeys = (left: string, right: string): number =>
   Buffer.compare(Buffer.from(left), Buffer.from(right))
 
+/** The order in which stores list actors: organization, kind, key, each by its UTF-8 bytes. */
+export const compareByBytes = (left: ActorAddress, right: ActorAddress): number =>
+  compareKeys(left.organization, right.organization) ||
+  compareKeys(left.kind, right.kind) ||
+  compareKeys(left.key, right.key)
+
 /** `kind organization key`, for messages to people. */
 export const formatAddress = (address: ActorAddress): string =>
   address.key === ""

@@ -57,6 +57,14 @@ export interface KeysPage {
   readonly next: string | undefined
 }
 
+/** A page of the organizations that have actors of a kind. See {@link Engine.Engine}. */
+export interface OrganizationsPage {
+  /** By partition, and in the order of their bytes within one. */
+  readonly organizations: ReadonlyArray<string>
+  /** The value of `after` for the next page, an opaque text; undefined when this is the last one. */
+  readonly next: string | undefined
+}
+
 /**
  * Some requested facts are no longer in the log: checkpoints cover them, and they were purged. Read the state, and
  * follow from now on or from `firstSequence`.

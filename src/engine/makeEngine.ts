@@ -6,17 +6,26 @@ import { type Context, Effect, Exit, Stream, type Tracer } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf, type Target } from "./address.ts"
 import { type AskError, CommandInvalid, type OnceError, type Overloaded } from "./errors.ts"
-import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./followTypes.ts"
+import type { FactsOptions, FollowError, KeysOptions, KeysPage, OrganizationsPage } from "./followTypes.ts"
 import type { Lane } from "./Lane.ts"
+import { defaultKeysPage } from "./limits.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
 import type { FactOf } from "./Reactor.ts"
 import { followChanges, followFacts, subscribed } from "./shell/followers/followFacts.ts"
 import { awaitAllServing } from "./shell/partition/awaitStatus.ts"
 import type { EngineContext } from "./shell/partition/EngineContext.ts"
 import type { Partition, Resume } from "./shell/partition/Partition.ts"
-import { askLaneRemote, askOnceRemote, askRemote, keysRemote, stateRemote } from "./shell/remote/askRemote.ts"
+import {
+  askLaneRemote,
+  askOnceRemote,
+  askRemote,
+  keysRemote,
+  organizationsRemote,
+  stateRemote
+} from "./shell/remote/askRemote.ts"
 import { localPartition } from "./shell/remote/deliverMessages.ts"
-import { listKeys } from "./shell/stores/listKeys.ts"
+import { listKeys, refusal } from "./shell/stores/listKeys.ts"
+import { listOrganizations } from "./shell/stores/listOrganizations.ts"
 
 /** Finds partitions, here or in another process. */
 class Places {
@@ -164,9 +173,59 @@ const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
         return partition === undefined
           ? keysRemote(context, actor, organization, options)
           : listKeys(partition, organization, index, options)
+      }),
+
+    organizations: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      options: KeysOptions = {}
+    ): Effect.Effect<OrganizationsPage, AskError> =>
+      Effect.suspend(() => {
+        const index = places.indexOf(actor)
+        return typeof index === "number" ? organizationsPage(context, actor, index, options) : Effect.fail(index)
       })
   }
 }
+
+/** The place behind a page of organizations: a partition, and the last organization of it. */
+const placeAfter = (
+  after: string | undefined
+): readonly [partition: number, organization?: string | undefined] | undefined => {
+  if (after === undefined) return [0]
+  const found = /^(\d{1,5})\/(.*)$/su.exec(after)
+  if (found === null) return undefined
+  const [, partition, organization] = found
+  return organization === "" ? [Number(partition)] : [Number(partition), organization]
+}
+
+/** A page of organizations: partition by partition, until it is full. */
+const organizationsPage = Effect.fnUntraced(function* (
+  context: EngineContext,
+  actor: AnyActor,
+  index: number,
+  { after, limit = defaultKeysPage }: KeysOptions
+): Effect.fn.Return<OrganizationsPage, AskError> {
+  const { partitions } = context.config
+  const refused = refusal(actor, limit)
+  if (refused !== undefined) return yield* refused
+  const place = placeAfter(after)
+  if (place === undefined || place[0] >= partitions)
+    return yield* new CommandInvalid({ kind: actor.kind, reason: "`after` must be the `next` of the page before" })
+  const found: Array<string> = []
+  let [partition, behind] = place
+  while (partition < partitions) {
+    const asked = { after: behind, limit: limit - found.length }
+    const here = localPartition(context, partition)
+    const { next, organizations } = yield* here === undefined
+      ? organizationsRemote(context, actor, partition, asked)
+      : listOrganizations(here, index, asked)
+    found.push(...organizations)
+    if (next === undefined) partition++
+    behind = next
+    if (found.length >= limit)
+      return { organizations: found, next: partition === partitions ? undefined : `${partition}/${behind ?? ""}` }
+  }
+  return { organizations: found, next: undefined }
+})
 
 /** Makes the functions that ask lanes. */
 const laneAsks = (places: Places, context: Context.Context<never>) => {

@@ -15,6 +15,8 @@ import {
   type Deployment,
   type ExpiryRow,
   type KeysRequest,
+  type OrganizationsRequest,
+  type StatesRequest,
   type TimerRow
 } from "../engine/ports/Checkpoints.ts"
 import { withStatementTimeout } from "./deadlines.ts"
@@ -155,7 +157,9 @@ const recordOf = ({ ingests, ...row }: CheckpointRow): CheckpointRecord =>
  * when there were a few actors reads all of them for every one that is looked up, until PostgreSQL next analyzes the
  * table.
  */
-const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "keys" | "timers" | "expiring"> => {
+const reading = (
+  sql: SqlClient.SqlClient
+): Pick<Service, "list" | "load" | "keys" | "organizations" | "states" | "timers" | "expiring"> => {
   /**
    * Rows with a timer in the order of the index, superseded and later ones among them. Done in two steps, because a
    * planner that may join first reads and sorts all of them.
@@ -188,6 +192,41 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "key
         order by key, sequence desc
       ) newest
       where is_there order by key limit ${limit}`.unprepared
+
+  /** A step along the primary key for each organization, which ends with the page. */
+  const organizationsPage = (partition: number, { after, kind, limit, through }: OrganizationsRequest) =>
+    sql<{ readonly organization: string }>`
+      with recursive walked as (
+        (select organization from engine_actors
+          where partition = ${partition} and (${after === undefined} or organization > ${after ?? ""})
+          order by organization limit 1)
+        union all
+        select (select a.organization from engine_actors a
+          where a.partition = ${partition} and a.organization > walked.organization
+          order by a.organization limit 1)
+        from walked where walked.organization is not null
+      )
+      select organization from walked
+      where organization is not null and exists (
+        select from (
+          select distinct on (key) state is not null as is_there from engine_actors a
+          where a.partition = ${partition} and a.organization = walked.organization and a.kind = ${kind}
+            and a.sequence <= ${through}
+          order by key, sequence desc
+        ) newest
+        where is_there
+      )
+      limit ${limit}`.unprepared
+
+  /** A walk along the primary key, which ends with the page. */
+  const statesPage = (partition: number, { after, kinds, limit, through }: StatesRequest) =>
+    sql<ActorRow>`
+      select distinct on (organization, kind, key) organization, kind, key, sequence, version, state,
+        wake_at as "wakeAt", expires_at as "expiresAt"
+      from engine_actors
+      where partition = ${partition} and kind = any(${kinds}::text[]) and sequence <= ${through}
+        and (organization, kind, key) > (${after?.organization ?? ""}, ${after?.kind ?? ""}, ${after?.key ?? ""})
+      order by organization, kind, key, sequence desc limit ${limit}`.unprepared
 
   const newestRows = (partition: number, addresses: ReadonlyArray<ActorAddress>, through: number) =>
     sql<ActorRow>`
@@ -225,6 +264,17 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "key
         Effect.map(keysPage(partition, request), (rows) => rows.map(({ key }) => key)),
         unavailable
       )
+    ),
+
+    organizations: Effect.fn("Checkpoints.organizations")((partition, request) =>
+      mapSqlError(
+        Effect.map(organizationsPage(partition, request), (rows) => rows.map(({ organization }) => organization)),
+        unavailable
+      )
+    ),
+
+    states: Effect.fn("Checkpoints.states")((partition, request) =>
+      mapSqlError(statesPage(partition, request), unavailable)
     ),
 
     timers: Effect.fn("Checkpoints.timers")(function* (partition, { after, limit, through }) {

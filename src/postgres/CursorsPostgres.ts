@@ -14,7 +14,8 @@ import {
   CursorsUnavailable,
   type ParkedOrganization,
   type ParkedRecord,
-  ReactorTransaction
+  ReactorTransaction,
+  type RebuildProgress
 } from "../engine/ports/Cursors.ts"
 import { deferred, flushDeferred } from "./deferredStatements.ts"
 import { storableText } from "./errorText.ts"
@@ -67,12 +68,20 @@ const inTransaction = <A, E, R>(sql: SqlClient.SqlClient, effects: Effect.Effect
     unavailable
   )
 
+interface CursorRow extends Omit<Cursor, "rebuild"> {
+  readonly rebuild: string | null
+}
+
+const readRow = ({ rebuild, ...row }: CursorRow): Cursor =>
+  // It was written by this adapter.
+  rebuild === null ? row : { ...row, rebuild: JSON.parse(rebuild) as RebuildProgress }
+
 const cursorOf = (sql: SqlClient.SqlClient, partition: number, reactor: string) =>
   Effect.map(
-    sql<Cursor>`
-      select partition, reactor, sequence, hash from engine_cursors
+    sql<CursorRow>`
+      select partition, reactor, sequence, hash, rebuild::text from engine_cursors
       where partition = ${partition} and reactor = ${reactor}`,
-    ([row]): Cursor => row ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
+    ([row]): Cursor => (row === undefined ? { partition, reactor, sequence: 0, hash: emptyLogHash } : readRow(row))
   )
 
 /** Reads cursors, and moves them outside of batches. */
@@ -97,7 +106,7 @@ const positions = (sql: SqlClient.SqlClient): Pick<Service, "list" | "read" | "f
         sql`
           insert into engine_cursors (partition, reactor, sequence, hash)
           values (${partition}, ${reactor}, ${sequence}, ${hash})
-          on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash`
+          on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash, rebuild = null`
       )
     )
   )
@@ -137,6 +146,21 @@ const advance = (sql: SqlClient.SqlClient, { from, partition, reactor, to }: Cur
   )
 }
 
+/** Moves the progress of a rebuild, in the transaction that has locked the cursor. */
+const advanceRebuild = (sql: SqlClient.SqlClient, { partition, rebuild, reactor, from, to }: CursorMove) => {
+  if (rebuild === undefined) return Effect.void
+  const text = rebuild.to === undefined ? null : JSON.stringify(rebuild.to)
+  const moved = sql`
+    update engine_cursors set rebuild = ${text}::json
+    where partition = ${partition} and reactor = ${reactor} and (
+      ${rebuild.from === "any"} or (rebuild ->> 'step')::int8 is not distinct from ${typeof rebuild.from === "number" ? rebuild.from : null}::int8
+    )
+    returning 1`
+  return Effect.flatMap(own(moved), (rows) =>
+    rows.length === 1 ? Effect.void : Effect.fail(new CursorMoved({ partition, reactor, expected: from, found: to }))
+  )
+}
+
 /** A batch's transaction, and attempts inside it. */
 const batches = (sql: SqlClient.SqlClient): Pick<Service, "transact" | "attempt"> => {
   /**
@@ -163,8 +187,13 @@ const batches = (sql: SqlClient.SqlClient): Pick<Service, "transact" | "attempt"
 
   return {
     transact: (request, effects) =>
-      Effect.catchCause(inTransaction(sql, Effect.andThen(own(advance(sql, request)), effects), request), (cause) =>
-        unlessMoved(request, cause)
+      Effect.catchCause(
+        inTransaction(
+          sql,
+          Effect.andThen(own(advance(sql, request)), Effect.andThen(advanceRebuild(sql, request), effects)),
+          request
+        ),
+        (cause) => unlessMoved(request, cause)
       ),
 
     attempt: (effects) =>

@@ -145,6 +145,12 @@ export const addIngestPlaces = Effect.gen(function* () {
   yield* sql`alter table engine_checkpoints add column ingests json`
 })
 
+/** Keeps the progress of a reactor that is rebuilt from states beside its cursor, as JSON; null for others. */
+export const addRebuilds = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table engine_cursors add column rebuild json`
+})
+
 /** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
@@ -156,5 +162,6 @@ export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 7, name: "nodes", run: createClusterTables },
   { number: 8, name: "levels of formats", run: createFormatLevels },
   { number: 9, name: "the program", run: createProgramTable },
-  { number: 10, name: "places of ingests", run: addIngestPlaces }
+  { number: 10, name: "places of ingests", run: addIngestPlaces },
+  { number: 11, name: "rebuilds from states", run: addRebuilds }
 ]

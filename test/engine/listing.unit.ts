@@ -125,3 +125,61 @@ describe("the keys of a kind", () => {
     })
   )
 })
+
+describe("the organizations of a kind", () => {
+  const pages = Effect.fnUntraced(function* (engine: Engine["Service"], limit: number) {
+    const found: Array<string> = []
+    let after: string | undefined
+    do {
+      const page = yield* engine.organizations(Light, { after, limit })
+      expect(page.organizations.length).toBeLessThanOrEqual(limit)
+      found.push(...page.organizations)
+      after = page.next
+    } while (after !== undefined)
+    return found
+  })
+
+  it.effect("are those with a key, over all partitions, in memory and in the checkpoints", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment({ partitions: 4 })
+      const options = { actors, config: { idleMillis: 1_000, partitions: 4, checkpointFrames: 4 } }
+      const { engine } = yield* serving(deployment, options)
+      const lit = new Map<string, Set<string>>()
+      let random = 3
+      expect(yield* pages(engine, 10)).toEqual([])
+      for (let step = 0; step < 240; step++) {
+        random = (random * 1_103_515_245 + 12_345) % 2_147_483_648
+        const of = `org_${random % 13}`
+        const key = `k${(random >> 5) % 3}`
+        const isOn = (random >> 8) % 2 > 0
+        yield* turn(engine, key, isOn, of)
+        const keys = lit.get(of) ?? new Set()
+        if (isOn) keys.add(key)
+        else keys.delete(key)
+        lit.set(of, keys)
+        if (step % 29 === 0) yield* elapse(2)
+        if (step % 8 !== 0) continue
+        const found = yield* pages(engine, 1 + (step % 6))
+        const expected = [...lit].flatMap(([name, { size }]) => (size > 0 ? [name] : []))
+        expect([...found].sort()).toEqual(expected.sort())
+        expect(new Set(found).size).toBe(found.length)
+      }
+    })
+  )
+
+  it.effect("are refused for a kind without a state, for no page and for another `after`", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* serving(makeDeployment(), { actors })
+      yield* turn(engine, "a", true)
+      const refused = (options: { readonly after?: string; readonly limit?: number }) =>
+        Effect.map(Effect.flip(engine.organizations(Light, options)), ({ _tag }) => _tag)
+      for (const options of [{ limit: 0 }, { limit: 1_001 }, { after: "org_1" }, { after: "1/" }, { after: "-1/a" }])
+        expect(yield* refused(options)).toBe("CommandInvalid")
+      expect((yield* Effect.flip(engine.organizations(Bell)))._tag).toBe("CommandInvalid")
+      expect(yield* engine.organizations(Light, { after: "0/org_0" })).toEqual({
+        organizations: ["org_1"],
+        next: undefined
+      })
+    })
+  )
+})

@@ -22,6 +22,7 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "outbox/transfers.ts": "[ 70, 130 ]",
   "reactors/orders.ts": "800 2",
   "reactors/anew.ts": "1",
+  "reactors/states.ts": "800",
   "streams/orders.ts": "{ first: 1, last: 2 }",
   "streams/signals.ts": "1",
   "send/rolling.ts": "[ true, false, 3600 ]",

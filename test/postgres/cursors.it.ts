@@ -248,20 +248,33 @@ layer(Layer.provideMerge(freshDatabase(), Logger.layer([])), { excludeTestServic
         const projection = Reactor.make({
           name: "totals",
           parts: [
-            Reactor.facts(Counter, (records) =>
-              Effect.forEach(
-                records,
-                ({ fact, organization }) => sql`
+            Reactor.facts(
+              Counter,
+              (records) =>
+                Effect.forEach(
+                  records,
+                  ({ fact, organization }) => sql`
                   insert into totals as t (organization, total) values (${organization}, ${fact._tag === "Added" ? fact.amount : 0})
                   on conflict (organization) do update set total = t.total + excluded.total`,
-                { discard: true }
-              ).pipe(Effect.tapError(() => Effect.sync(() => void failures++)))
+                  { discard: true }
+                ).pipe(Effect.tapError(() => Effect.sync(() => void failures++))),
+              {
+                states: (counters) =>
+                  Effect.asVoid(
+                    Effect.forEach(
+                      counters,
+                      ({ organization, state }) => sql`insert into totals values (${organization}, ${state.total})`
+                    )
+                  )
+              }
             )
           ]
         })
-        const engineLayer = Engine.layer({ actors: [Counter], reactors: [projection], config: { partitions: 4 } }).pipe(
-          Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal])
-        )
+        const engineLayer = Engine.layer({
+          actors: [Counter],
+          reactors: [projection],
+          config: { partitions: 4, checkpointFrames: 1 }
+        }).pipe(Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal]))
         yield* Effect.gen(function* () {
           const engine = yield* Engine.Engine
           yield* engine.ready
@@ -298,6 +311,13 @@ layer(Layer.provideMerge(freshDatabase(), Logger.layer([])), { excludeTestServic
           assert.deepStrictEqual(
             yield* totals,
             organizations.map(() => 7)
+          )
+          yield* Reactors.rebuild({ reactor: "totals", clear: Effect.asVoid(sql`delete from totals`), from: "states" })
+          yield* addAll(1)
+          yield* Reactors.settled
+          assert.deepStrictEqual(
+            yield* totals,
+            organizations.map(() => 8)
           )
         }).pipe(Effect.provide(engineLayer))
       })

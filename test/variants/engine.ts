@@ -61,10 +61,45 @@ export const engine: ReadonlyArray<Variant> = [
   },
   {
     name: "rebuilding: a purged log is as good as a whole one",
-    find: 'if (from === "beginning")',
+    find: 'if (from !== "what is kept")',
     replace: "if (firstSequence < 1)",
     sentence: "a projection that is built anew silently lacks what was purged",
     finders: ["reactors.unit"]
+  },
+  {
+    name: "rebuilding from states: a fact in a state counts again",
+    find: "this.rebuild !== undefined && isCovered(this.rebuild, record)",
+    replace: "this.rebuild !== undefined && isCovered(this.rebuild, { ...record, sequence: Number.POSITIVE_INFINITY })",
+    sentence: "a projection that is rebuilt while its actors go on counts what came meanwhile twice",
+    finders: ["rebuildFromStates.unit"]
+  },
+  {
+    name: "rebuilding from states: pages of two checkpoints count as one",
+    find: "const before = newest?.sequence === sequence ? cuts.slice(0, -1) : cuts",
+    replace: "const before = cuts.slice(0, -1)",
+    sentence: "facts that came between two pages of a rebuild are lost, or counted twice",
+    finders: ["statesWalk.unit", "rebuildFromStates.unit"]
+  },
+  {
+    name: "rebuilding from states: the facts between its checkpoints are done when the states are",
+    find: "const to = isOverAt(next, durable.sequence) ? undefined : next",
+    replace: "const to = next.isWalked ? undefined : next",
+    sentence: "a projection that is rebuilt while its actors go on counts what came meanwhile twice",
+    finders: ["rebuildFromStates.unit"]
+  },
+  {
+    name: "rebuilding from states: two owners take the same page",
+    find: 'move.rebuild.from === "any" || move.rebuild.from === rebuild?.step',
+    replace: 'move.rebuild.from === "any" || rebuild !== null',
+    sentence: "a replaced owner gives a reactor states that it has got",
+    finders: ["contracts.unit"]
+  },
+  {
+    name: "organizations: one whose last actor is over is listed",
+    find: "if (keys.length === 0) continue",
+    replace: "if (keys.length < 0) continue",
+    sentence: "a list of organizations names one that has nothing",
+    finders: ["listing.unit"]
   },
   {
     name: "durable: a database is anybody's",

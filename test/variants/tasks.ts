@@ -197,8 +197,8 @@ export const tasks: ReadonlyArray<Variant> = [
   },
   {
     name: "tasks: a lost commit is not looked for",
-    find: "this.durable = yield* this.start()\n    this.position = this.durable\n    this.tasks.resumed()",
-    replace: "this.durable = yield* this.start()\n    this.position = this.durable",
+    find: "this.rebuild = rebuild\n    this.tasks.resumed()",
+    replace: "this.rebuild = rebuild",
     sentence: "an endpoint whose pause was committed without an answer is sent further attempts",
     finders: reactor
   },

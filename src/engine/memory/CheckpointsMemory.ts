@@ -3,7 +3,7 @@
  * one `makeStore`. Needs no service.
  */
 import { Effect, Layer } from "effect"
-import { type ActorAddress, compareAddresses, compareKeys } from "../address.ts"
+import { type ActorAddress, compareAddresses, compareByBytes, compareKeys } from "../address.ts"
 import {
   type ActorRow,
   CheckpointConflict,
@@ -120,7 +120,9 @@ const writing = (store: CheckpointsStore): Pick<Service, "fixPartitions" | "depl
     })
 })
 
-const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "keys" | "timers" | "expiring"> => ({
+const reading = (
+  store: CheckpointsStore
+): Pick<Service, "list" | "load" | "keys" | "organizations" | "states" | "timers" | "expiring"> => ({
   list: (partition) => Effect.sync(() => [...store.of(partition).records].sort((a, b) => b.sequence - a.sequence)),
   load: (partition, addresses, through) =>
     Effect.sync(() => {
@@ -142,6 +144,26 @@ const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "keys
         if ((newestAt(rows, through)?.state ?? null) !== null) found.push(row.key)
       }
       return found.sort(compareKeys).slice(0, limit)
+    }),
+  organizations: (partition, { after, kind, limit, through }) =>
+    Effect.sync(() => {
+      const found = new Set<string>()
+      for (const rows of store.of(partition).rows.values()) {
+        const { kind: of, organization } = rows[0]!
+        if (of !== kind || (after !== undefined && compareKeys(organization, after) <= 0)) continue
+        if ((newestAt(rows, through)?.state ?? null) !== null) found.add(organization)
+      }
+      return [...found].sort(compareKeys).slice(0, limit)
+    }),
+  states: (partition, { after, kinds, limit, through }) =>
+    Effect.sync(() => {
+      const found: Array<ActorRow> = []
+      for (const rows of store.of(partition).rows.values()) {
+        if (!kinds.includes(rows[0]!.kind) || (after !== undefined && compareByBytes(rows[0]!, after) <= 0)) continue
+        const row = newestAt(rows, through)
+        if (row !== undefined) found.push(row)
+      }
+      return found.sort(compareByBytes).slice(0, limit)
     }),
   timers: (partition, options) =>
     Effect.sync(() => {

@@ -25,6 +25,10 @@ export const makeStore = (): CursorsStore => ({ cursors: new Map(), parked: [] }
 
 const keyOf = (partition: number, reactor: string): string => `${partition}/${reactor}`
 
+/** Whether the progress of a rebuild is where a move expects it. */
+const isExpected = ({ rebuild }: Cursor, move: CursorMove): boolean =>
+  move.rebuild === undefined || move.rebuild.from === "any" || move.rebuild.from === rebuild?.step
+
 const samePlace = (left: LogPosition, right: LogPosition): boolean =>
   left.sequence === right.sequence && left.hash === right.hash
 
@@ -72,10 +76,16 @@ const transactIn =
           Effect.suspend(() => {
             const { from, partition, reactor, to } = move
             const found = readCursor(store, partition, reactor)
-            if (!samePlace(found, move.from)) {
+            if (!samePlace(found, move.from) || !isExpected(found, move)) {
               return Effect.fail(new CursorMoved({ partition, reactor, expected: from, found }))
             }
-            store.cursors.set(keyOf(partition, reactor), { partition, reactor, ...to })
+            const rebuild = move.rebuild === undefined ? found.rebuild : move.rebuild.to
+            store.cursors.set(keyOf(partition, reactor), {
+              partition,
+              reactor,
+              ...to,
+              ...(rebuild === undefined ? {} : { rebuild })
+            })
             for (const action of actions) action()
             return Effect.succeed(value)
           })

@@ -4,13 +4,16 @@
  * meanwhile.
  */
 import { Effect } from "effect"
+import { formatLevels } from "../../common/formatLevels.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
 import { emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
 import { CursorMoved, CursorsUnavailable, type ReactorTransaction } from "../ports/Cursors.ts"
 import type { JournalUnavailable } from "../ports/Journal.ts"
+import type { Reactor } from "../Reactor.ts"
 import { internals } from "../shell/partition/internals.ts"
 import type { Partition } from "../shell/partition/Partition.ts"
 import { showParked } from "../shell/reactors/parkRecords.ts"
+import { begunWalk } from "../shell/reactors/statesWalk.ts"
 import { hashAt } from "../shell/witnesses.ts"
 
 /** Organizations, and records of one, whose parked records are dropped together. */
@@ -27,14 +30,15 @@ export interface RebuildOptions<E = never, R = never> {
   readonly clear: Effect.Effect<void, E, R>
   /**
    * "beginning", the default, refuses if a log was purged, since the purged records would be missing afterwards. "what
-   * is kept" begins with the oldest frame that each log has.
+   * is kept" begins with the oldest frame that each log has. "states" gives the reactor the states of all actors as the
+   * newest checkpoints have them, and the facts behind.
    */
-  readonly from?: "beginning" | "what is kept"
+  readonly from?: "beginning" | "what is kept" | "states"
 }
 
 /** The work that the reactor has ahead. See {@link Reactors.rebuild}. */
 export interface Rebuilt {
-  /** Frames, over all partitions. */
+  /** Frames, over all partitions; behind the states, where it is rebuilt from them. */
   readonly frames: number
 }
 
@@ -49,8 +53,12 @@ export const rebuildReactor = Effect.fnUntraced(function* <E, R>(
 > {
   const { context, partitions } = internals(engine)
   const { reactor } = options
-  if (!context.reactors.some(({ name }) => name === reactor))
-    return yield* new EngineRefused({ message: `the engine has no reactor ${reactor}` })
+  const found = context.reactors.find(({ name }) => name === reactor)
+  if (found === undefined) return yield* new EngineRefused({ message: `the engine has no reactor ${reactor}` })
+  if (options.from === "states") {
+    const refused = statesRefusal(found, context.placement.level?.())
+    if (refused !== undefined) return yield* new EngineRefused({ message: refused })
+  }
   const all: Array<Partition> = []
   for (let id = 0; id < context.config.partitions; id++) {
     const partition = partitions.get(id)
@@ -67,6 +75,15 @@ export const rebuildReactor = Effect.fnUntraced(function* <E, R>(
   )
   return yield* rebuilt
 })
+
+/** Says why a reactor cannot be rebuilt from states; undefined when it can. */
+const statesRefusal = ({ name, states }: Reactor<never>, level: number | undefined): string | undefined => {
+  if (states === undefined)
+    return `a part of ${name} has no handler of states: give each a second one (Reactor.facts(actor, handle, { states })), or rebuild from the log`
+  if (level !== undefined && level < formatLevels.rebuildsFromStates)
+    return `${name} can be rebuilt from states once no node of an older version runs`
+  return undefined
+}
 
 const sendBack = Effect.fnUntraced(function* <E, R>(
   all: ReadonlyArray<Partition>,
@@ -90,11 +107,12 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
     clear,
     Effect.forEach(all, (partition) => dropParked(partition, reactor), { discard: true })
   )
+  const rebuild = { from: "any", to: from === "states" ? begunWalk : undefined } as const
   type Cleared = Effect.Effect<void, E | CursorsUnavailable | CursorMoved, R | ReactorTransaction>
   const moved = places.reduceRight<Cleared>(
     (inner, { cursor, partition, to }) =>
       partition.context.cursors.transact(
-        { partition: partition.id, reactor, from: cursor, to },
+        { partition: partition.id, reactor, from: cursor, to, rebuild },
         inner
       ) as unknown as Cleared,
     effects
@@ -114,16 +132,19 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
 
 /** The place where a new reactor begins. */
 const beginningOf = Effect.fnUntraced(function* (
-  { id, log }: Partition,
-  from: "beginning" | "what is kept"
+  { core, id, log }: Partition,
+  from: Required<RebuildOptions>["from"]
 ): Effect.fn.Return<LogPosition, EngineRefused | JournalUnavailable> {
   if (log === undefined) return yield* new EngineRefused({ message: `partition ${id} restarts: try again` })
+  const { newestCheckpoint } = core
+  if (from === "states" && newestCheckpoint !== undefined)
+    return { sequence: newestCheckpoint.sequence, hash: newestCheckpoint.hash }
   const state = yield* log.state
   const { firstSequence } = state
   if (firstSequence === 1) return { sequence: 0, hash: emptyLogHash }
-  if (from === "beginning")
+  if (from !== "what is kept")
     return yield* new EngineRefused({
-      message: `the log of partition ${id} begins at frame ${firstSequence}: what a reactor made of the frames before cannot be made again. Begin with what is kept (from: "what is kept"), or make it from the states (Engine's keys and state)`
+      message: `the log of partition ${id} begins at frame ${firstSequence}: what a reactor made of the frames before cannot be made again. Begin with the states (from: "states"), or with what is kept (from: "what is kept")`
     })
   const hash = yield* hashAt(log, state, firstSequence - 1)
   if (hash === undefined)

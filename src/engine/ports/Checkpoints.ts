@@ -67,6 +67,17 @@ export interface KeysRequest extends Omit<ActorAddress, "key"> {
   readonly limit: number
 }
 
+/** The organizations that `Checkpoints.organizations` lists. See {@link Checkpoints}. */
+export type OrganizationsRequest = Omit<KeysRequest, "organization">
+
+/** The rows that `Checkpoints.states` lists. See {@link Checkpoints}. */
+export interface StatesRequest {
+  readonly kinds: ReadonlyArray<string>
+  readonly through: Sequence
+  readonly after: ActorAddress | undefined
+  readonly limit: number
+}
+
 /**
  * The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is
  * safe. See {@link Checkpoints}.
@@ -172,6 +183,25 @@ export class Checkpoints extends Context.Service<
       partition: number,
       page: KeysRequest
     ) => Effect.Effect<ReadonlyArray<string>, CheckpointsUnavailable>
+
+    /**
+     * The organizations with at least one such key of a kind, those behind `after`, in the order of their bytes; at
+     * most `limit`, which is at most `maximumKeysPage`.
+     */
+    readonly organizations: (
+      partition: number,
+      page: OrganizationsRequest
+    ) => Effect.Effect<ReadonlyArray<string>, CheckpointsUnavailable>
+
+    /**
+     * The newest rows with a sequence of at most `through` of all actors of some kinds, in the order of organization,
+     * kind and key by their UTF-8 bytes, those behind `after`; at most `limit`, which is at most `maximumLoadBatch`.
+     * Rows with a null state are among them, so that the last row says where the next page begins.
+     */
+    readonly states: (
+      partition: number,
+      page: StatesRequest
+    ) => Effect.Effect<ReadonlyArray<ActorRow>, CheckpointsUnavailable>
 
     /**
      * The earliest timers in the order (wakeAt, address), counting for each actor only its newest row with a sequence

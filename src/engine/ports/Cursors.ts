@@ -4,12 +4,34 @@
  * PostgreSQL (over `SqlClient` of `effect/sql`) under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"
+import type { ActorAddress } from "../address.ts"
 import type { LogPosition } from "./Checkpoints.ts"
+import type { Sequence } from "./Journal.ts"
 
 /** The progress of a reactor: it has processed every frame up to `sequence`. See {@link Cursors}. */
 export interface Cursor extends LogPosition {
   readonly partition: number
   readonly reactor: string
+  /** Undefined while the reactor is not rebuilt from states. */
+  readonly rebuild?: RebuildProgress | undefined
+}
+
+/**
+ * A rebuild of a reactor from the states of actors that is under way in a partition (docs/reactors.md, "From the
+ * states"). The reactor has got the states of all actors up to `place`, in the order of their bytes; those up to
+ * `cuts[0].through` as they were after the frame `cuts[0].sequence`, those behind as `cuts[1]` says, and so on; the cut without `through` is
+ * for all that are left. See {@link Cursors}.
+ */
+export interface RebuildProgress {
+  /** Counts the moves of this progress, so that only one of two owners makes each. */
+  readonly step: number
+  /** States that the reactor has got. */
+  readonly states: number
+  /** The last actor; undefined before the first. */
+  readonly place: ActorAddress | undefined
+  /** Whether all actors were walked through, so that the facts behind the states follow. */
+  readonly isWalked: boolean
+  readonly cuts: ReadonlyArray<{ readonly through: ActorAddress | undefined; readonly sequence: Sequence }>
 }
 
 /** A compare-and-set of a cursor. See {@link Cursors}. */
@@ -19,6 +41,14 @@ export interface CursorMove {
   /** The place where the cursor must be now. A cursor that was never moved is at sequence 0 with `emptyLogHash`. */
   readonly from: LogPosition
   readonly to: LogPosition
+  /**
+   * Moves the progress of a rebuild too: from the one with this step (undefined for none, "any" for whatever is there)
+   * to another one, or to none. A move that leaves this out leaves the progress as it is.
+   */
+  readonly rebuild?: {
+    readonly from: number | "any" | undefined
+    readonly to: RebuildProgress | undefined
+  }
 }
 
 /**
@@ -121,6 +151,7 @@ export class Cursors extends Context.Service<
      * - The cursor is not at `move.from` (looked at in the transaction, as a compare-and-set of sequence and hash):
      *   `CursorMoved`. The implementation may look first and again at the end; what counts is that a commit implies the
      *   compare-and-set succeeded.
+     * - The progress of a rebuild is not at `move.rebuild.from`: `CursorMoved` too.
      * - `effects` fail with their own error: rolled back, that error.
      * - The store itself failed, also when `effects` saw it as an `SqlError` of the connection, a deadlock or a
      *   serialization failure: rolled back, `CursorsUnavailable`.
@@ -199,7 +230,7 @@ export class Cursors extends Context.Service<
     /** Forgets the cursor of a reactor that is no longer configured. */
     readonly forget: (partition: number, reactor: string) => Effect.Effect<void, CursorsUnavailable>
 
-    /** Sets a cursor without a comparison. Only for an operator's `recover --accept-loss`. */
+    /** Sets a cursor without a comparison, and ends a rebuild of the reactor. Only for an operator's `recover --accept-loss`. */
     readonly reset: (cursor: Cursor) => Effect.Effect<void, CursorsUnavailable>
   }
 >()("sluice/engine/Cursors") {}

@@ -9,10 +9,19 @@ export type {
   ExpiryRow,
   KeysRequest,
   LogPosition,
+  OrganizationsRequest,
   RemovedRows,
+  StatesRequest,
   TimerRow
 } from "./Checkpoints.ts"
-export type { Cursor, CursorMove, CursorMoved, CursorsUnavailable, ParkedOrganization } from "./Cursors.ts"
+export type {
+  Cursor,
+  CursorMove,
+  CursorMoved,
+  CursorsUnavailable,
+  ParkedOrganization,
+  RebuildProgress
+} from "./Cursors.ts"
 export type {
   JournalGap,
   JournalRefused,

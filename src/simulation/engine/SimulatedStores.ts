@@ -113,6 +113,8 @@ export const makeCheckpoints = (simulation: Host, engine: HostedProcess): Checkp
         (rows) => Effect.sync(() => rows.length > 0 && simulation.marks.reach("an actor was read again"))
       ),
     keys: (partition, page) => ask("lookup", () => inner.keys(partition, page)),
+    organizations: (partition, page) => ask("lookup", () => inner.organizations(partition, page)),
+    states: (partition, page) => ask("lookup", () => inner.states(partition, page)),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
     expiring: (partition, options) => ask("keys", () => inner.expiring(partition, options)),
     prune: (partition, stateless) => ask("lookup", () => inner.prune(partition, stateless)),

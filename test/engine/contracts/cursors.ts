@@ -2,7 +2,12 @@
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, type Layer } from "effect"
 import { emptyLogHash, type LogPosition } from "../../../src/engine/ports/Checkpoints.ts"
-import { Cursors, type ParkedRecord, ReactorTransaction } from "../../../src/engine/ports/Cursors.ts"
+import {
+  Cursors,
+  type ParkedRecord,
+  ReactorTransaction,
+  type RebuildProgress
+} from "../../../src/engine/ports/Cursors.ts"
 import { patienceMillis } from "../../support/patience.ts"
 
 /** What the suite needs of an implementation, besides `Cursors`. */
@@ -401,6 +406,42 @@ const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
       yield* cursors.reset({ partition, reactor: "sql", ...start })
       yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(1) }, Effect.void)
       assert.strictEqual((yield* cursors.read(partition, "sql")).sequence, 1)
+    })
+  )
+
+  it.effect("the progress of a rebuild moves with the effects, from the step that is expected, and is kept", () =>
+    Effect.gen(function* () {
+      const { cursors, partition, write, written } = yield* fresh
+      const move = { partition, reactor: "sql", from: at(5), to: at(5) }
+      const read = Effect.map(cursors.read(partition, "sql"), ({ rebuild, sequence }) => ({ rebuild, sequence }))
+      const progress = (step: number): RebuildProgress => ({
+        step,
+        states: 7,
+        place: { organization: "org_1", kind: "a", key: "\u0001ž" },
+        isWalked: false,
+        cuts: [{ through: { organization: "org_1", kind: "a", key: "\u0001ž" }, sequence: 4 }]
+      })
+      yield* cursors.transact({ ...move, from: start, rebuild: { from: "any", to: progress(0) } }, write("cleared"))
+      assert.deepStrictEqual(yield* read, { sequence: 5, rebuild: progress(0) })
+      yield* cursors.transact({ ...move, rebuild: { from: 0, to: progress(1) } }, write("page 1"))
+      for (const from of [0, 2, undefined]) {
+        const taken = cursors.transact({ ...move, rebuild: { from, to: progress(9) } }, write("never"))
+        assert.strictEqual((yield* Effect.flip(taken))._tag, "CursorMoved")
+      }
+      const failed = cursors.transact({ ...move, rebuild: { from: 1, to: progress(2) } }, Effect.fail("broken"))
+      assert.strictEqual(yield* Effect.flip(failed), "broken")
+      // A batch leaves it as it is.
+      yield* cursors.transact({ ...move, to: at(6) }, write("batch"))
+      assert.deepStrictEqual(yield* read, { sequence: 6, rebuild: progress(1) })
+      yield* cursors.transact({ ...move, from: at(6), to: at(7), rebuild: { from: 1, to: undefined } }, write("end"))
+      assert.deepStrictEqual(yield* read, { sequence: 7, rebuild: undefined })
+      yield* cursors.transact(
+        { ...move, from: at(7), to: at(7), rebuild: { from: undefined, to: progress(0) } },
+        Effect.void
+      )
+      yield* cursors.reset({ partition, reactor: "sql", ...at(3) })
+      assert.deepStrictEqual(yield* read, { sequence: 3, rebuild: undefined })
+      assert.deepStrictEqual(yield* written, ["batch", "cleared", "end", "page 1"])
     })
   )
 }

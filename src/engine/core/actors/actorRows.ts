@@ -63,7 +63,7 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
     if (row === undefined || row.state === null) {
       cell.state = actor.options.initial(cell.key)
     } else {
-      cell.state = row.version === unreadableVersion ? readKept(cell, row.state) : readState(actor, row)
+      cell.state = stateOfRow(actor, row, row.state)
       // Facts of a drain that made it fresh may be counted already.
       cell.bytes = Math.max(cell.bytes, Buffer.byteLength(row.state))
       cell.ownsState = true
@@ -106,9 +106,11 @@ const keptRow = (version: number, text: string): string | undefined => {
   }
 }
 
-const readState = (actor: AnyActor, row: ActorRow): unknown => actor.decodeState(JSON.parse(row.state!), row.version)
+/** The state of a row with this text. Throws when it cannot be read, or its kept facts cannot be folded. */
+export const stateOfRow = (actor: AnyActor, { key, version }: ActorRow, text: string): unknown =>
+  version === unreadableVersion ? readKept(actor, key, text) : actor.decodeState(JSON.parse(text), version)
 
-const readKept = ({ actor, key }: Cell, text: string): unknown => {
+const readKept = (actor: AnyActor, key: string, text: string): unknown => {
   const kept = JSON.parse(text) as Kept
   let state: unknown = kept.s === undefined ? actor.options.initial(key) : actor.decodeState(kept.s, kept.v)
   for (const [version, fact] of kept.f) state = actor.options.evolve(state, actor.decodeFact(fact, version))

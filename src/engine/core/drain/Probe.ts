@@ -119,6 +119,20 @@ export class Probe {
     return found
   }
 
+  /** The organizations with an actor of a kind that has changed since the newest checkpoint, and of which a state is kept. */
+  changedOrganizations(actorIndex: number): ReadonlyMap<string, true> {
+    const found = new Map<string, true>()
+    for (const cell of this.look().memory.dirty)
+      if (cell.actorIndex === actorIndex && isKept(cell)) found.set(cell.organization.name, true)
+    return found
+  }
+
+  /** Whether actors of a kind have changed since the newest checkpoint, and none of these is kept. */
+  hasLost(organization: string, actorIndex: number): boolean {
+    const changed = [...this.changedKeys(organization, actorIndex).values()]
+    return changed.length > 0 && !changed.includes(true)
+  }
+
   /** Shows an idempotency key as its actor. */
   private key(known: RememberedKey): ProbedActor {
     const { key, organization, sequence: changedAt, text } = known

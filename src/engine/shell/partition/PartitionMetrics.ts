@@ -255,6 +255,15 @@ export class PartitionMetrics {
     lag.updateUnsafe(frames, this.context)
   }
 
+  /** States that a reactor got while it was rebuilt from states. */
+  rebuilt(reactor: string, states: number): void {
+    Metric.counter("sluice_reactor_rebuilt_states_total", {
+      description: "States that a reactor has processed while it was rebuilt from states",
+      incremental: true,
+      attributes: { ...this.attributes, reactor }
+    }).updateUnsafe(states, this.context)
+  }
+
   /** Unfinished messages in memory, and the time of the oldest decision. */
   outbox(messages: number, oldest: number | undefined, now: number): void {
     const isIdle = messages === 0

@@ -20,6 +20,9 @@ export interface ReactorBatch {
   readonly to: LogPosition
 }
 
+/** Whether a record is done already. */
+export type IsDone = (record: LogRecord | UnreadableRecord) => boolean
+
 /**
  * The wanted records of as many frames as fit a batch; whole frames, at least one, or those that fit behind a started
  * batch.
@@ -27,13 +30,15 @@ export interface ReactorBatch {
 export const batchOf = (
   reactor: Reactor<never>,
   frames: ReadonlyArray<CommittedFrame>,
-  begun?: ReactorBatch
+  begun?: ReactorBatch,
+  isDone: IsDone = () => false
 ): ReactorBatch => {
   const wanted: Array<WantedRecord> = begun === undefined ? [] : [...begun.wanted]
   let to = begun?.to ?? frames[0]!
   for (const frame of frames) {
     const ofFrame: Array<WantedRecord> = []
     for (const record of frame.records) {
+      if (isDone(record)) continue
       const problem = problemOf(reactor, record)
       if (problem !== "unwanted") ofFrame.push({ record, problem })
     }

@@ -8,10 +8,16 @@ import { Pauses } from "../../../common/backoff.ts"
 import { decodeFrame, hashOf } from "../../frame.ts"
 import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../../limits.ts"
 import type { LogPosition } from "../../ports/Checkpoints.ts"
-import { type Cursor, CursorMoved, CursorsUnavailable } from "../../ports/Cursors.ts"
+import {
+  type Cursor,
+  type CursorMove,
+  CursorMoved,
+  CursorsUnavailable,
+  type RebuildProgress
+} from "../../ports/Cursors.ts"
 import { maximumBatchFrames, type Reactor } from "../../Reactor.ts"
 import { adaptive } from "../../reactorPace.ts"
-import { type CommittedFrame, type LogRecord, recordsOf } from "../../records.ts"
+import { type CommittedFrame, type LogRecord, recordsOf, type UnreadableRecord } from "../../records.ts"
 import { deadline } from "../deadline.ts"
 import type { Partition } from "../partition/Partition.ts"
 import { hashAt } from "../witnesses.ts"
@@ -19,6 +25,8 @@ import { batchOf, type ReactorBatch } from "./batchOf.ts"
 import { isAway, isolate, lookup, parkBehind, showParked } from "./parkRecords.ts"
 import { ReactorPacer } from "./ReactorPacer.ts"
 import type { ReactorTasks } from "./ReactorTasks.ts"
+import { readStates } from "./readStates.ts"
+import { isCovered, isOverAt, walked } from "./statesWalk.ts"
 
 /** Attempts of a batch before its records are tried one organization at a time. */
 const batchAttempts = 3
@@ -55,6 +63,8 @@ class Follower {
    */
   private durable: LogPosition = { sequence: 0, hash: "" }
   private position: LogPosition = this.durable
+  /** The rebuild from states that is under way; undefined for none. */
+  private rebuild: RebuildProgress | undefined = undefined
   /** Organizations that may have parked records; the transaction checks it. */
   private readonly parked = new Set<string>()
   /** Whether there are too many to remember, so that any organization may have some. */
@@ -75,8 +85,10 @@ class Follower {
 
   private readonly run = Effect.fnUntraced(function* (this: Follower) {
     const { partition, reactor } = this
-    this.durable = yield* this.start()
+    const { hash, rebuild, sequence } = yield* this.start()
+    this.durable = { sequence, hash }
     this.position = this.durable
+    this.rebuild = rebuild
     this.tasks.resumed()
     const page = { limit: maximumParkedNames + 1 }
     const parked = yield* lookup(partition.context.cursors.parkedOrganizations(partition.id, reactor.name, page))
@@ -86,6 +98,10 @@ class Follower {
       const { head } = partition.core
       // Its cursor was moved back: it begins like a new one.
       if (partition.sentBack.delete(reactor.name)) return partition.reacted(reactor.name, 0)
+      if (this.rebuild !== undefined && !this.rebuild.isWalked) {
+        yield* partition.context.transactionPlaces.within(this.inTurn(this.walk(this.rebuild)))
+        continue
+      }
       partition.reacted(reactor.name, this.position.sequence)
       this.pacing.caughtUp()
       partition.metrics.cursorLag(reactor.name, head.sequence - this.position.sequence)
@@ -106,7 +122,7 @@ class Follower {
       const isIsolating = this.position.sequence < this.isolateThrough
       const unread = yield* framesAfter(partition, this.position.sequence, isIsolating ? 1 : maximumBatchFrames)
       const ready = this.pacing.ready(this.position.sequence, unread)
-      const batch = batchOf(reactor, ready.length === 0 ? unread : ready)
+      const batch = batchOf(reactor, ready.length === 0 ? unread : ready, undefined, this.isDone)
       if (batch.wanted.length === 0) this.position = batch.to
       else
         yield* partition.context.transactionPlaces.within(
@@ -126,7 +142,56 @@ class Follower {
     const frames = room > 0 ? this.partition.feed.after(batch.to.sequence, room) : undefined
     if (frames === undefined) return batch
     const ready = this.pacing.ready(batch.to.sequence, frames)
-    return ready.length === 0 ? batch : batchOf(this.reactor, ready, batch)
+    return ready.length === 0 ? batch : batchOf(this.reactor, ready, batch, this.isDone)
+  }
+
+  /** Whether a fact is contained in a state that the reactor has got. */
+  private readonly isDone = (record: LogRecord | UnreadableRecord): boolean =>
+    this.rebuild !== undefined && isCovered(this.rebuild, record)
+
+  /** Gives the reactor the next page of states, in one transaction with the progress. A failure is tried again. */
+  private readonly walk = Effect.fnUntraced(function* (this: Follower, progress: RebuildProgress) {
+    const { durable, partition, reactor } = this
+    const { states } = reactor
+    if (states === undefined)
+      return yield* Effect.fail(
+        `${reactor.name} is being rebuilt from states, and a part of it has no handler of states`
+      )
+    const kinds = states.map(({ kind }) => kind)
+    const page = yield* readStates(partition, kinds, progress)
+    const next = walked(progress, page)
+    const to = isOverAt(next, durable.sequence) ? undefined : next
+    const move = {
+      partition: partition.id,
+      reactor: reactor.name,
+      from: durable,
+      to: durable,
+      rebuild: { from: progress.step, to }
+    }
+    const effects = Effect.forEach(
+      states,
+      ({ handle, kind }) => {
+        const of = page.byKind.get(kind)
+        return of === undefined ? Effect.void : handle(of)
+      },
+      { discard: true }
+    )
+    yield* deadline(
+      partition.context.cursors.transact(move, effects),
+      transactionDeadlineMillis,
+      () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
+    )
+    this.rebuild = to
+    partition.metrics.rebuilt(reactor.name, page.states)
+    this.onProgress()
+  })
+
+  /** The end of a rebuild from states, where a batch takes it over the last cut. */
+  private endOfRebuild(sequence: number): Pick<CursorMove, "rebuild"> {
+    const { rebuild } = this
+    return rebuild !== undefined && isOverAt(rebuild, sequence)
+      ? { rebuild: { from: rebuild.step, to: undefined } }
+      : {}
   }
 
   /** Works on a batch, unless the cursor was moved back before its turn came. */
@@ -170,7 +235,8 @@ class Follower {
    */
   private readonly commit = Effect.fnUntraced(function* (this: Follower, batch: ReactorBatch, isIsolating: boolean) {
     const { partition, reactor } = this
-    const move = { partition: partition.id, reactor: reactor.name, from: this.durable, to: batch.to }
+    const end = this.endOfRebuild(batch.to.sequence)
+    const move = { partition: partition.id, reactor: reactor.name, from: this.durable, to: batch.to, ...end }
     const transaction = deadline(
       partition.context.cursors.transact(move, this.effects(batch, isIsolating)),
       transactionDeadlineMillis,
@@ -183,6 +249,7 @@ class Follower {
     if (Exit.isSuccess(exit)) {
       this.durable = batch.to
       this.position = batch.to
+      if (end.rebuild !== undefined) this.rebuild = undefined
       this.failures = 0
       for (const organization of exit.value.free) {
         this.parked.delete(organization)

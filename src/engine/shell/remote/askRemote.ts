@@ -11,6 +11,7 @@ import type { KeysOptions, KeysPage } from "../../followTypes.ts"
 import type { AnyLane, Lane } from "../../Lane.ts"
 import type { OnceOptions, OnceReply } from "../../once.ts"
 import type { EngineContext } from "../partition/EngineContext.ts"
+import type { PartitionOrganizations } from "../stores/listOrganizations.ts"
 import { askOwner, hear, monotonicMillis, type OwnerAnswer, remoteTimeoutMillis } from "./ownerCalls.ts"
 import { joinBatch } from "./requestBatch.ts"
 
@@ -30,6 +31,8 @@ export interface RemoteRequest {
   readonly state?: true
   /** Asks for keys of the kind instead; the key means nothing then. */
   readonly keys?: KeysOptions
+  /** Asks for the organizations that have actors of the kind instead; organization and key mean nothing then. */
+  readonly organizations?: KeysOptions
   readonly fresh?: boolean
   /** The span of the caller, if spans are collected. */
   readonly span?: readonly [traceId: string, spanId: string]
@@ -174,6 +177,23 @@ export const keysRemote = (
     ({ reply }) => reply
   )
 
+/** Lists the organizations of a partition of another process that have actors of a kind. */
+export const organizationsRemote = (
+  context: EngineContext,
+  { kind }: AnyActor,
+  partition: number,
+  organizations: KeysOptions
+): Effect.Effect<PartitionOrganizations, AskError> =>
+  Effect.flatMap(
+    askOwner(context, partition, { organization: "", key: "", kind, organizations } satisfies RemoteRequest),
+    (said: OwnerAnswer & RemoteAnswer): Effect.Effect<PartitionOrganizations, AskError> => {
+      // An owner of this version answers a page, or an error of these.
+      if (said.error !== undefined) return Effect.fail(decodeError(said.error) as AskError)
+      const { next, organizations: names } = said.reply as PartitionOrganizations
+      return Effect.succeed({ organizations: names, next })
+    }
+  )
+
 /** Asks a lane in another process. */
 export const askLaneRemote = <Command, State, Reply>(
   context: EngineContext,
@@ -249,12 +269,12 @@ const exchange = <Reply, Rejection, E>(
 export const answerOf = (
   partition: number,
   of: AnyActor | AnyLane,
-  { keys, once, state }: RemoteRequest,
+  { keys, once, organizations, state }: RemoteRequest,
   exit: Exit.Exit<unknown, unknown>
 ): RemoteAnswer => {
   try {
     if (Exit.isSuccess(exit)) {
-      if (keys !== undefined) return { reply: exit.value }
+      if (keys !== undefined || organizations !== undefined) return { reply: exit.value }
       if (state === true) return { reply: (of as AnyActor).encodeState(exit.value) }
       if (once === undefined) return { reply: encodeWith(of, "reply", exit.value) }
       const { isReplay, reply } = exit.value as OnceReply<unknown>

@@ -5,8 +5,7 @@
 import { Effect, Exit, Scope, Tracer } from "effect"
 import type { AnyActor } from "../../Actor.ts"
 import { describe } from "../../describe.ts"
-import { CommandInvalid, Overloaded } from "../../errors.ts"
-import type { KeysOptions } from "../../followTypes.ts"
+import { type AskError, CommandInvalid, Overloaded } from "../../errors.ts"
 import type { AnyLane } from "../../Lane.ts"
 import { retryAfterMillis } from "../../limits.ts"
 import { onceGuard } from "../../once.ts"
@@ -15,6 +14,7 @@ import { Wakeup } from "../../Wakeup.ts"
 import { actHere } from "../operatorActs.ts"
 import type { Partition, Resume } from "../partition/Partition.ts"
 import { listKeys } from "../stores/listKeys.ts"
+import { listOrganizations } from "../stores/listOrganizations.ts"
 import { answerOf, decodeWith, encodeError, type RemoteAnswer, type RemoteRequest } from "./askRemote.ts"
 import { handlePost, postOf } from "./deliverMessages.ts"
 import { maximumAnswers, parse, type RequestId, write } from "./ownerCalls.ts"
@@ -244,7 +244,11 @@ const answer = (partition: Partition, request: unknown): Effect.Effect<object> =
   const { act, asked } = request as { readonly act?: unknown; readonly asked?: unknown }
   if (typeof act === "string") return actHere(partition, act, asked)
   const payload = request as RemoteRequest
-  if (payload.keys !== undefined) return answerKeys(partition, payload, payload.keys)
+  const { keys, organizations } = payload
+  if (keys !== undefined)
+    return answerPage(partition, payload, (index) => listKeys(partition, payload.organization, index, keys))
+  if (organizations !== undefined)
+    return answerPage(partition, payload, (index) => listOrganizations(partition, index, organizations))
   return Effect.callback<RemoteAnswer>((resume) => ask(partition, payload, (said) => resume(Effect.succeed(said))))
 }
 
@@ -311,9 +315,13 @@ const askLane = (
   if (said !== undefined) caller(said.accepted ? Exit.succeed(said.value) : Exit.fail(said.value))
 }
 
-const answerKeys = (partition: Partition, payload: RemoteRequest, keys: KeysOptions): Effect.Effect<RemoteAnswer> =>
+const answerPage = (
+  partition: Partition,
+  payload: RemoteRequest,
+  list: (actorIndex: number) => Effect.Effect<unknown, AskError>
+): Effect.Effect<RemoteAnswer> =>
   Effect.suspend(() => {
     const [actor, index] = actorOf(partition, payload.kind ?? "?")
-    const page = Effect.exit(listKeys(partition, payload.organization, index, keys))
+    const page = Effect.exit(list(index))
     return Effect.map(page, (exit) => answerOf(partition.id, actor, payload, exit))
   }).pipe(Effect.catchDefect((cause) => Effect.succeed({ error: encodeError(invalid(payload.kind ?? "?", cause)) })))
