@@ -1,9 +1,10 @@
 /**
- * Refuses requests when more come than the process can handle (docs/platform.md, 8.5). All requests that a turn of the
- * event loop finds have waited since the previous turn, and those behind have waited for those before them: a request
- * that has waited longer than its class allows is refused immediately, which costs a tenth of an answer. Needs no
- * service.
+ * Refuses requests when more come than the process can handle (docs/platform.md, 8.5), which costs a tenth of an answer.
+ * Requests wait in two places. All that a turn of the event loop finds have waited since the previous turn, and those
+ * behind have waited for those before them. And those that were admitted wait for each other while they are worked on:
+ * as many as are in work take as long as the process needs for as many answers. Needs no service.
  */
+import { performance } from "node:perf_hooks"
 import { Context } from "effect"
 
 /** The class of a request: clients repeat one that reads more readily than one that changes something. */
@@ -46,12 +47,134 @@ export class Turn {
   }
 }
 
-/** The turns of this process's event loop. */
+/** Milliseconds for which the process's pace is measured. */
+export const paceMillis = 500
+
+/** The part of the time that the event loop is busy, from which on the process counts as having too much to do. */
+export const busyFrom = 0.9
+
+/** How quickly requests are answered, and how busy the event loop is. */
+export interface Pace {
+  readonly answersPerSecond: number
+  /** 0 to 1. */
+  readonly busy: number
+}
+
+/** The requests in work, of all organizations or of the asking one. */
+export interface InWork {
+  readonly all: number
+  readonly own: number
+  readonly organizations: number
+}
+
+/**
+ * Whether another request would wait too long behind those in work. A process that is not busy waits for others, for a
+ * database for example, and refuses nothing: more answers are no more work for it.
+ */
+export const isBehind = ({ all, organizations, own }: InWork, { answersPerSecond, busy }: Pace, of: RequestClass) => {
+  if (busy < busyFrom || all < turnFloor) return false
+  const [shares, everyone] = patienceMillis[of]
+  const waits = (all / answersPerSecond) * 1_000
+  return waits > everyone || (waits > shares && own > all / organizations)
+}
+
+/** Total time of the event loop so far, in milliseconds. */
+export interface LoopTimes {
+  readonly active: number
+  readonly idle: number
+}
+
+const idle: Pace = { answersPerSecond: 0, busy: 0 }
+
+/** Measures the pace in periods. Two are kept, so that one stall, of a machine that was frozen, refuses nothing. */
+class PaceMeter {
+  private readonly look: () => LoopTimes
+  private since: number | undefined = undefined
+  private times: LoopTimes = { active: 0, idle: 0 }
+  private answers = 0
+  private last = idle
+  private beforeLast = idle
+
+  constructor(look: () => LoopTimes) {
+    this.look = look
+  }
+
+  answered(): void {
+    this.answers++
+  }
+
+  /** The pace at `now`: the quicker and the less busy of the last two periods. */
+  at(now: number): Pace {
+    if (this.since === undefined) this.begin(now)
+    else if (now - this.since >= paceMillis) {
+      const { active, idle } = this.look()
+      const worked = active - this.times.active
+      const all = worked + idle - this.times.idle
+      this.beforeLast = this.last
+      this.last = {
+        answersPerSecond: (this.answers / (now - this.since)) * 1_000,
+        busy: all === 0 ? 0 : worked / all
+      }
+      this.begin(now)
+    }
+    return {
+      answersPerSecond: Math.max(this.last.answersPerSecond, this.beforeLast.answersPerSecond),
+      busy: Math.min(this.last.busy, this.beforeLast.busy)
+    }
+  }
+
+  private begin(now: number): void {
+    this.since = now
+    this.times = this.look()
+    this.answers = 0
+  }
+}
+
+/** The turns of this process's event loop, and its requests in work. */
 export class LoadShedder {
   private turn: Turn | undefined = undefined
+  private readonly pace: PaceMeter
+  private readonly inWork = new Map<string, number>()
+  private total = 0
 
-  /** Whether a request is admitted at `now`, in milliseconds of a monotonic clock. */
+  constructor(look: () => LoopTimes = () => performance.eventLoopUtilization()) {
+    this.pace = new PaceMeter(look)
+  }
+
+  /**
+   * Whether a request is admitted at `now`, in milliseconds of a monotonic clock. One that is admitted is in work until
+   * `answered` is called for it.
+   */
   admits(organization: string, of: RequestClass, now: number): boolean {
+    const own = this.inWork.get(organization) ?? 0
+    const organizations = this.inWork.size + (own === 0 ? 1 : 0)
+    const pace = this.pace.at(now)
+    if (isBehind({ all: this.total, own, organizations }, pace, of)) return false
+    if (!this.isInTime(organization, of, now)) return false
+    this.inWork.set(organization, own + 1)
+    this.total++
+    return true
+  }
+
+  /** Requests in work. */
+  get requests(): number {
+    return this.total
+  }
+
+  /** Notes that a request is answered, or given up. Does nothing for one that was not admitted, or was noted before. */
+  answered(state: { admitted: string | undefined }): void {
+    const { admitted: organization } = state
+    if (organization === undefined) return
+    state.admitted = undefined
+    const own = this.inWork.get(organization) ?? 0
+    if (own <= 1) this.inWork.delete(organization)
+    else this.inWork.set(organization, own - 1)
+    this.total--
+    this.pace.answered()
+  }
+
+  /** Whether a request has not waited too long for its turn. */
+  private isInTime(organization: string, of: RequestClass, now: number): boolean {
     if (this.turn === undefined) {
       this.turn = new Turn(now)
       // Runs when all waiting requests of this turn were read.

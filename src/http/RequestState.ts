@@ -25,6 +25,8 @@ export interface RequestStateShape {
   responseHeaders: Record<string, string> | undefined
   /** The body's bytes, if the fast lane has read them. */
   body: Uint8Array | undefined
+  /** The organization whose request is in work, from its admission to its answer. */
+  admitted: string | undefined
 }
 
 export class RequestState extends Context.Service<RequestState, RequestStateShape>()("sluice/http/RequestState") {}
@@ -35,7 +37,8 @@ const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
 export const makeRequestState = (given: string | ReadonlyArray<string> | undefined): RequestStateShape => ({
   requestId: typeof given === "string" && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
   responseHeaders: undefined,
-  body: undefined
+  body: undefined,
+  admitted: undefined
 })
 
 /** The default for `Retry-After`. */

@@ -9,6 +9,7 @@ import type { HttpApi } from "effect/http-api"
 import { answerFields, flattenedFor, logAnswer, pathOf } from "./answerFields.ts"
 import { errorBody, errorShapeOf, errorStatus, serviceWithoutEndpoints } from "./errors.ts"
 import { type Failure, failureOf, ReadTooLate } from "./failureOf.ts"
+import { CurrentLoadShedder } from "./LoadShedder.ts"
 import { quote } from "./parameters.ts"
 import { RequestMeter } from "./RequestMeter.ts"
 import { makeRequestState, RequestState, type RequestStateShape } from "./RequestState.ts"
@@ -144,6 +145,7 @@ export const layerEdge = (
           const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
           const clock = fiber.getRef(Clock.Clock)
           const state = makeRequestState(request.headers["x-request-id"])
+          const shedder = Context.get(fiber.context, CurrentLoadShedder)
           const started = clock.monotonicTimeNanosUnsafe()
           fiber.setContext(entered(fiber.context, state, withStrictBody(request, withoutBody)))
 
@@ -151,6 +153,7 @@ export const layerEdge = (
 
           const finish = (given: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
             const response = forClient(given, request)
+            shedder.answered(state)
             const route = routeOf()?.route.path ?? "unknown"
             const nowNanos = clock.monotonicTimeNanosUnsafe()
             const seconds = Number(nowNanos - started) / 1e9

@@ -228,6 +228,7 @@ const makeMark = <Refusal>(
         return principal == null || refusalOf(principal) !== undefined ? undefined : principal
       }
     },
+    organizationOf: ({ organizationId }) => organizationId,
     takeOf,
     fieldsOf,
     refusalOf: (decision) => refusals.rateLimited(overLimit(decision))
@@ -291,10 +292,11 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
     const admit = (fiber: RequestFiber, principal: Principal | null): Admitted => {
       if (principal === null) return Effect.fail(refusals.unauthorized)
       const now = Number(fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
-      const isShed = !Context.get(fiber.context, CurrentLoadShedder).admits(principal.organizationId, requestClass, now)
-      return isShed
-        ? Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(refusals.unavailable(tooManyMessage)))
-        : counted(fiber, principal, take(principal))
+      const { organizationId } = principal
+      if (!Context.get(fiber.context, CurrentLoadShedder).admits(organizationId, requestClass, now))
+        return Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(refusals.unavailable(tooManyMessage)))
+      Context.getUnsafe(fiber.context, RequestState).admitted = organizationId
+      return counted(fiber, principal, take(principal))
     }
     return Effect.withFiber((fiber): Admitted => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)

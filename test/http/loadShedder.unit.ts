@@ -1,7 +1,18 @@
 /** Which requests are refused when more come than the process gets through, and how long their clients wait. */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { patienceMillis, type RequestClass, Turn, turnFloor } from "../../src/http/LoadShedder.ts"
+import {
+  busyFrom,
+  type InWork,
+  isBehind,
+  LoadShedder,
+  type Pace,
+  paceMillis,
+  patienceMillis,
+  type RequestClass,
+  Turn,
+  turnFloor
+} from "../../src/http/LoadShedder.ts"
 import { calmMillis, leastSeconds, mostSeconds, RetryGrowth, waitSeconds } from "../../src/http/RetryGrowth.ts"
 
 /** A turn that began at 0 and has admitted so many requests of each organization. */
@@ -63,6 +74,84 @@ describe("[platform 8.5] a turn with many requests", () => {
       }
     }
   )
+})
+
+describe("[platform 8.5] requests in work", () => {
+  const busy: Pace = { answersPerSecond: 1_000, busy: 0.95 }
+  const shares = (all: number, own: number): InWork => ({ all, own, organizations: 4 })
+
+  it.each([
+    ["read", shares(300, 300), false],
+    ["read", shares(301, 76), true],
+    ["read", shares(301, 75), false],
+    ["read", shares(601, 0), true],
+    ["write", shares(600, 600), false],
+    ["write", shares(601, 151), true],
+    ["write", shares(601, 150), false],
+    ["write", shares(1_201, 0), true]
+  ] as const)("given a %s behind %j at 1,000 answers a second, then it waits too long: %s", (of, inWork, expected) => {
+    expect(isBehind(inWork, busy, of)).toBe(expected)
+  })
+
+  it("given a process that waits for others, or few requests, then none waits too long", () => {
+    expect(isBehind(shares(9_000, 9_000), { ...busy, busy: busyFrom - 0.01 }, "read")).toBe(false)
+    expect(isBehind(shares(turnFloor - 1, turnFloor - 1), { ...busy, answersPerSecond: 0 }, "read")).toBe(false)
+    expect(isBehind(shares(turnFloor, turnFloor), { ...busy, answersPerSecond: 0 }, "read")).toBe(true)
+  })
+
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+  /** A process whose event loop is busy for a part of each millisecond, with so many requests in work. */
+  const loaded = (requests: number, part: number) => {
+    let now = 0
+    const shedder = new LoadShedder(() => ({ active: now * part, idle: now * (1 - part) }))
+    const states: Array<{ admitted: string | undefined }> = []
+    const offer = (organization: string) => {
+      const isAdmitted = shedder.admits(organization, "write", now)
+      if (isAdmitted) states.push({ admitted: organization })
+      return isAdmitted
+    }
+    for (let n = 0; n < requests; n++) offer(n % 10 === 0 ? "small" : "large")
+    const pass = async (millis: number, answers: number) => {
+      await nextTurn()
+      now += millis
+      for (const state of states.splice(0, answers)) shedder.answered(state)
+      return offer
+    }
+    return { shedder, pass }
+  }
+
+  it("given a busy process, then the largest share is refused after two periods, and admitted when it has caught up", async () => {
+    const { pass, shedder } = loaded(2_000, 1)
+    expect((await pass(paceMillis, 100))("large")).toBe(true)
+    const offer = await pass(paceMillis, 700)
+    expect([offer("large"), offer("small")]).toEqual([false, true])
+    expect((await pass(1, 1_300))("large")).toBe(true)
+    expect(shedder.requests).toBe(1)
+  })
+
+  it("given a process that was busy for one period alone, then none is refused", async () => {
+    let now = 0
+    let active = 0
+    const shedder = new LoadShedder(() => ({ active, idle: now - active }))
+    for (let n = 0; n < 2_000; n++) shedder.admits("large", "read", now)
+    for (const worked of [paceMillis, 0, paceMillis, 0, paceMillis]) {
+      await nextTurn()
+      now += paceMillis
+      active += worked
+      expect(shedder.admits("large", "read", now)).toBe(true)
+    }
+  })
+
+  it("given an answer twice, or one of a request that was refused, then it counts once", () => {
+    const shedder = new LoadShedder(() => ({ active: 0, idle: 0 }))
+    const state: { admitted: string | undefined } = { admitted: "a" }
+    shedder.admits("a", "read", 0)
+    shedder.answered(state)
+    shedder.answered(state)
+    shedder.answered({ admitted: undefined })
+    expect([shedder.requests, state.admitted]).toEqual([0, undefined])
+  })
 })
 
 describe("[platform 8.5] the wait of clients", () => {

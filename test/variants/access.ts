@@ -194,6 +194,41 @@ export const access: ReadonlyArray<Variant> = [
     finders: ["requestRate.e2e"]
   },
   {
+    name: "shedding: what is in work is never too much",
+    find: "if (isBehind({ all: this.total, own, organizations }, pace, of)) return false",
+    replace: "",
+    sentence: "a busy platform keeps requests for seconds and gigabytes in place of refusing them",
+    finders: ["loadShedder.unit"]
+  },
+  {
+    name: "shedding: a process that waits for its database is busy",
+    find: "if (busy < busyFrom || all < turnFloor) return false",
+    replace: "if (all < turnFloor) return false",
+    sentence: "while PostgreSQL hangs requests are refused that memory answers",
+    finders: ["loadShedder.unit"]
+  },
+  {
+    name: "shedding: all pay for the one that floods",
+    find: "waits > everyone || (waits > shares && own > all / organizations)",
+    replace: "waits > shares",
+    sentence: "an organization within its share is refused because of another one",
+    finders: ["loadShedder.unit"]
+  },
+  {
+    name: "shedding: one stall counts as too much to do",
+    find: "busy: Math.min(this.last.busy, this.beforeLast.busy)",
+    replace: "busy: this.last.busy",
+    sentence: "a machine that stood still for half a second refuses requests",
+    finders: ["loadShedder.unit"]
+  },
+  {
+    name: "shedding: an answered request stays in work",
+    find: "state.admitted = undefined\n    const own",
+    replace: "if (organization !== undefined) return\n    const own",
+    sentence: "the platform refuses requests because of others that it has answered",
+    finders: ["loadShedder.unit"]
+  },
+  {
     name: "http: what is over the limit passes where the fast lane serves",
     find: "if (decision.allowed) this.passed()\n    else",
     replace: "this.passed()\n    if (decision === undefined)",

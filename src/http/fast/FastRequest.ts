@@ -10,6 +10,7 @@ import { HttpApiError } from "effect/http-api"
 import { answerFields, flattenedFor, logAnswer, pathOf } from "../answerFields.ts"
 import { errorBody, errorShapeOf, errorStatus } from "../errors.ts"
 import { failureOf } from "../failureOf.ts"
+import type { LoadShedder } from "../LoadShedder.ts"
 import { makeRequestState, type RateDecision, type RateResult, type RequestStateShape } from "../RequestState.ts"
 import type { RetryGrowth } from "../RetryGrowth.ts"
 import type { Connection, Connections, PendingRequest } from "./Connections.ts"
@@ -24,6 +25,7 @@ export interface FastLaneContext {
   readonly maxBodyBytes: number
   readonly connections: Connections
   readonly growth: RetryGrowth
+  readonly shedder: LoadShedder
 }
 
 /** One of Node's requests, with its answer. */
@@ -144,6 +146,7 @@ export abstract class FastRequest<Route extends FastRoute> implements PendingReq
   /** Ends the request: it is counted by its status, and no longer waited for. */
   protected end(status: number): void {
     this.connection.pending.delete(this)
+    this.lane.shedder.answered(this.state)
     this.route.series.add(status, secondsSince(this.startedNanos, this.lane.clock))
   }
 

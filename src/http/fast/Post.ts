@@ -104,8 +104,13 @@ export class Post extends FastRequest<PostRoute> {
     if (takesBody && !jsonContentType.test(headers["content-type"] ?? "application/json")) return false
     const principal = route.principalOf(headers, lane.clock.currentTimeMillisUnsafe())
     if (principal === undefined) return false
+    const organization = route.organizationOf(principal)
+    // The general path refuses it, in the shape of its product.
+    if (!lane.shedder.admits(organization, "write", Number(lane.clock.monotonicTimeNanosUnsafe()) / 1e6)) return false
     const taken = route.take(principal)
-    new Post(incoming, target, lane, { length, principal }).counted(taken)
+    const post = new Post(incoming, target, lane, { length, principal })
+    post.state.admitted = organization
+    post.counted(taken)
     return true
   }
 

@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { FindMyWay } from "effect/http"
 import type { HttpApi } from "effect/http-api"
 import { isTraced } from "../../common/isTraced.ts"
+import { CurrentLoadShedder } from "../LoadShedder.ts"
 import { RequestMeter } from "../RequestMeter.ts"
 import { CurrentRetryGrowth } from "../RetryGrowth.ts"
 import { settingsOf } from "../smallContext.ts"
@@ -36,7 +37,8 @@ export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions)
         clock: Context.get(context, Clock.Clock),
         maxBodyBytes,
         connections: new Connections(),
-        growth: Context.get(context, CurrentRetryGrowth)
+        growth: Context.get(context, CurrentRetryGrowth),
+        shedder: Context.get(context, CurrentLoadShedder)
       })
       server.front = lane.answer
       yield* Effect.addFinalizer(() =>

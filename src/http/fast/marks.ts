@@ -77,6 +77,8 @@ export interface Access<Principal = unknown, Decision extends RateDecision = Rat
   ) => (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
   /** The context key under which handlers find the principal. */
   readonly principal: Context.Key<unknown, Principal>
+  /** The organization of a caller. */
+  readonly organizationOf: (principal: Principal) => string
   /** For one endpoint: counts a request, once. */
   readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>
   /** The headers of a counted request's answer, their names in lower case; undefined if there are none. */

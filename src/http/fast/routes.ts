@@ -187,6 +187,7 @@ const commonOf = (
     ...access,
     principalOf: access.principalOf(endpoint),
     take: access.takeOf(endpoint),
+    organizationOf: access.organizationOf,
     series: meter.series(endpoint.method, endpoint.path),
     mapError,
     encodeError
