@@ -19,6 +19,12 @@ export const patienceMillis: Readonly<Record<RequestClass, readonly [shares: num
   write: [600, 1_200]
 }
 
+/** The sentence of a refusal. */
+export const tooManyMessage = "More requests come than the platform gets through; nothing was done, so repeat it later"
+
+/** How long after a refusal the next ones are looked for before anything else is done about a request. */
+const pressedMillis = 1_000
+
 /** Requests that every turn admits. A machine that was frozen for a second is not overloaded. */
 export const turnFloor = 100
 
@@ -34,16 +40,22 @@ export class Turn {
 
   /** Whether a request is admitted at `now`, on the clock of `since`. */
   admits(organization: string, of: RequestClass, now: number): boolean {
-    const share = this.admitted.get(organization) ?? 0
-    if (this.total >= turnFloor && this.isRefused(share, patienceMillis[of], now - this.since)) return false
-    this.admitted.set(organization, share + 1)
+    if (this.refuses(organization, of, now)) return false
+    this.admitted.set(organization, this.shareOf(organization) + 1)
     this.total++
     return true
   }
 
-  private isRefused(share: number, [shares, all]: readonly [number, number], waited: number): boolean {
-    if (waited <= shares) return false
-    return waited > all || share > this.total / this.admitted.size
+  /** Whether a request would be refused. */
+  refuses(organization: string, of: RequestClass, now: number): boolean {
+    const [shares, all] = patienceMillis[of]
+    const waited = now - this.since
+    if (this.total < turnFloor || waited <= shares) return false
+    return waited > all || this.shareOf(organization) > this.total / this.admitted.size
+  }
+
+  private shareOf(organization: string): number {
+    return this.admitted.get(organization) ?? 0
   }
 }
 
@@ -136,6 +148,8 @@ export class LoadShedder {
   private readonly pace: PaceMeter
   private readonly inWork = new Map<string, number>()
   private total = 0
+  /** When a request was refused last. */
+  private refusedAt = Number.NEGATIVE_INFINITY
 
   constructor(look: () => LoopTimes = () => performance.eventLoopUtilization()) {
     this.pace = new PaceMeter(look)
@@ -146,14 +160,25 @@ export class LoadShedder {
    * `answered` is called for it.
    */
   admits(organization: string, of: RequestClass, now: number): boolean {
-    const own = this.inWork.get(organization) ?? 0
-    const organizations = this.inWork.size + (own === 0 ? 1 : 0)
-    const pace = this.pace.at(now)
-    if (isBehind({ all: this.total, own, organizations }, pace, of)) return false
-    if (!this.isInTime(organization, of, now)) return false
-    this.inWork.set(organization, own + 1)
+    if (this.isOverdue(organization, of, now) || !this.turnAt(now).admits(organization, of, now)) {
+      this.refusedAt = now
+      return false
+    }
+    this.inWork.set(organization, (this.inWork.get(organization) ?? 0) + 1)
     this.total++
     return true
+  }
+
+  /** Whether others were refused a moment ago, so that it is worth while to ask `refuses` first. */
+  isPressed(now: number): boolean {
+    return now - this.refusedAt <= pressedMillis
+  }
+
+  /** Whether a request would not be admitted. Notes nothing of it. */
+  refuses(organization: string, of: RequestClass, now: number): boolean {
+    const isRefused = this.isOverdue(organization, of, now) || this.turn?.refuses(organization, of, now) === true
+    if (isRefused) this.refusedAt = now
+    return isRefused
   }
 
   /** Requests in work. */
@@ -173,8 +198,14 @@ export class LoadShedder {
     this.pace.answered()
   }
 
-  /** Whether a request has not waited too long for its turn. */
-  private isInTime(organization: string, of: RequestClass, now: number): boolean {
+  /** Whether a request would wait too long behind those in work. */
+  private isOverdue(organization: string, of: RequestClass, now: number): boolean {
+    const own = this.inWork.get(organization) ?? 0
+    const organizations = this.inWork.size + (own === 0 ? 1 : 0)
+    return isBehind({ all: this.total, own, organizations }, this.pace.at(now), of)
+  }
+
+  private turnAt(now: number): Turn {
     if (this.turn === undefined) {
       this.turn = new Turn(now)
       // Runs when all waiting requests of this turn were read.
@@ -182,7 +213,7 @@ export class LoadShedder {
         this.turn = undefined
       })
     }
-    return this.turn.admits(organization, of, now)
+    return this.turn
   }
 }
 

@@ -7,7 +7,7 @@ import { ByteSize, Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { grantsAccess, middleware } from "../http/fast/marks.ts"
-import { CurrentLoadShedder } from "../http/LoadShedder.ts"
+import { CurrentLoadShedder, tooManyMessage } from "../http/LoadShedder.ts"
 import {
   NestedForbidden,
   NestedInvalidRequest,
@@ -84,8 +84,6 @@ const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : t
 
 /** How long a key may be looked up. The request itself has its own time after that. */
 const verifyTimeoutMillis = 5_000
-
-const tooManyMessage = "More requests come than the platform gets through; nothing was done, so repeat it later"
 
 const portalMessage = "A portal shows webhook endpoints of its label, and nothing else"
 
@@ -229,6 +227,11 @@ const makeMark = <Refusal>(
       }
     },
     organizationOf: ({ organizationId }) => organizationId,
+    callerOf: (headers, nowMillis) => {
+      // Node gives the headers that hold keys as single values.
+      const key = givenKey(headers as Readonly<Record<string, string | undefined>>, undefined)
+      return typeof key === "string" ? authentication.verifyWarm(key, nowMillis)?.organizationId : undefined
+    },
     takeOf,
     fieldsOf,
     refusalOf: (decision) => refusals.rateLimited(overLimit(decision))

@@ -39,6 +39,8 @@ export const askAt =
 /** An organization of its own. */
 export interface Tenant {
   readonly organization: string
+  /** The key that `ask` asks with. */
+  readonly key: string
   readonly ask: Ask
   /** Asks with a key of these scopes. */
   readonly askAs: (...scopes: ReadonlyArray<KeyScope>) => Promise<Ask>
@@ -78,15 +80,16 @@ const platformOf = ({ databaseUrl, services, url }: SharedApi): WebhookPlatform 
           risk: "standard"
         })
       )
-      const ask = askAt(url, await keyOf(organization.id, manageAndRead))
-      const tell: Tenant["tell"] = async (key, command) => {
-        await run(
-          Context.get(services, Engine.Engine).ask(WebhookEndpoint, { organization: organization.id, key }, command)
-        )
+      const key = await keyOf(organization.id, manageAndRead)
+      const ask = askAt(url, key)
+      const tell: Tenant["tell"] = async (endpointId, command) => {
+        const target = { organization: organization.id, key: endpointId }
+        await run(Context.get(services, Engine.Engine).ask(WebhookEndpoint, target, command))
       }
       let failed = 0
       return {
         organization: organization.id,
+        key,
         ask,
         askAs: async (...scopes) => askAt(url, await keyOf(organization.id, scopes)),
         endpoint: async (more = {}) => {

@@ -5,6 +5,7 @@
  * general path. Both paths answer with the same bytes. Needs the API's groups and the middlewares before them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { EarlyRefusal } from "./EarlyRefusal.ts"
 import type { FastLaneContext } from "./FastRequest.ts"
 import { Post } from "./Post.ts"
 import { Read } from "./Read.ts"
@@ -17,9 +18,13 @@ export interface FastLane {
   readonly stop: () => void
 }
 
-/** Makes the lane of compiled routes. */
-export const makeFastLane = ({ posts, reads }: Routes, lane: FastLaneContext): FastLane => ({
-  answer: (request, response) => {
+/** Makes the lane of compiled routes, before a refusal of what it leaves. */
+export const makeFastLane = (
+  { posts, reads }: Pick<Routes, "posts" | "reads">,
+  lane: FastLaneContext,
+  early: EarlyRefusal
+): FastLane => {
+  const take = (request: IncomingMessage, response: ServerResponse): boolean => {
     const { headers, httpVersionMinor, method, url } = request
     if (httpVersionMinor !== 1 || headers.expect !== undefined) return false
     if (method === "GET") {
@@ -31,8 +36,11 @@ export const makeFastLane = ({ posts, reads }: Routes, lane: FastLaneContext): F
       return target !== undefined && Post.begin({ request, response }, target, lane)
     }
     return false
-  },
-  stop: () => {
-    for (const request of lane.connections.pending()) request.stop()
   }
-})
+  return {
+    answer: (request, response) => take(request, response) || early.answer(request, response),
+    stop: () => {
+      for (const request of lane.connections.pending()) request.stop()
+    }
+  }
+}

@@ -11,6 +11,7 @@ import { RequestMeter } from "../RequestMeter.ts"
 import { CurrentRetryGrowth } from "../RetryGrowth.ts"
 import { settingsOf } from "../smallContext.ts"
 import { Connections } from "./Connections.ts"
+import { EarlyRefusal, refusedRoute } from "./EarlyRefusal.ts"
 import { makeFastLane } from "./FastLane.ts"
 import type { FrontedServer } from "./FrontedServer.ts"
 import { compileRoutes } from "./routes.ts"
@@ -32,14 +33,18 @@ export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions)
       const meter = RequestMeter.of(context)
       const routes = compileRoutes(api, { context, routerConfig, extraRoutes, meter })
       if (routes.isEmpty) return
-      const lane = makeFastLane(routes, {
-        context: settingsOf(context),
+      const shared = {
         clock: Context.get(context, Clock.Clock),
-        maxBodyBytes,
-        connections: new Connections(),
         growth: Context.get(context, CurrentRetryGrowth),
         shedder: Context.get(context, CurrentLoadShedder)
+      }
+      const early = new EarlyRefusal({
+        ...shared,
+        callerOf: routes.callerOf,
+        seriesOf: (method) => meter.series(method, refusedRoute)
       })
+      const own = { context: settingsOf(context), maxBodyBytes, connections: new Connections() }
+      const lane = makeFastLane(routes, { ...shared, ...own }, early)
       server.front = lane.answer
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {

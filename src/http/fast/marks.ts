@@ -79,6 +79,8 @@ export interface Access<Principal = unknown, Decision extends RateDecision = Rat
   readonly principal: Context.Key<unknown, Principal>
   /** The organization of a caller. */
   readonly organizationOf: (principal: Principal) => string
+  /** The organization of a caller who is known without a wait, whatever it may do. Counts nothing. */
+  readonly callerOf: (headers: IncomingHttpHeaders, nowMillis: number) => string | undefined
   /** For one endpoint: counts a request, once. */
   readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>
   /** The headers of a counted request's answer, their names in lower case; undefined if there are none. */

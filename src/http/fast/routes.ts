@@ -53,6 +53,8 @@ export interface Routes {
   readonly posts: Targets<PostRoute>
   /** Whether there is any route for the lane. */
   readonly isEmpty: boolean
+  /** Finds the organization of a caller, as the first access of the routes does. */
+  readonly callerOf: Access["callerOf"] | undefined
 }
 
 export interface RoutesOptions {
@@ -187,7 +189,6 @@ const commonOf = (
     ...access,
     principalOf: access.principalOf(endpoint),
     take: access.takeOf(endpoint),
-    organizationOf: access.organizationOf,
     series: meter.series(endpoint.method, endpoint.path),
     mapError,
     encodeError
@@ -200,6 +201,7 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
   const reads = new Targets<ReadRoute>("GET", routerConfig)
   const posts = new Targets<PostRoute>("POST", routerConfig)
   let isEmpty = true
+  let callerOf: Access["callerOf"] | undefined
   HttpApi.reflect(api as HttpApi.Top, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, errors, group, mergedAnnotations, successes }) => {
@@ -209,6 +211,7 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
       const mark = handler === undefined ? undefined : markOf(handler)
       const parsing = optionsOf(mergedAnnotations)
       const common = mark === undefined ? undefined : commonOf(endpoint, errorEncoder(errors, parsing.error), options)
+      callerOf ??= common?.callerOf
       const given =
         mark === undefined || common === undefined ? undefined : { endpoint, options: parsing, successes, mark, common }
       if (endpoint.method === "GET") {
@@ -227,5 +230,5 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
     if (method === "GET") reads.addUnknown(path as FindMyWay.PathInput)
     if (method === "POST") posts.addUnknown(path as FindMyWay.PathInput)
   }
-  return { reads, posts, isEmpty }
+  return { reads, posts, isEmpty, callerOf }
 }
