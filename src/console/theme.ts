@@ -1,5 +1,5 @@
 /** Chooses light or dark: the reader's choice, or else the system's. */
-import { effect, signal } from "@preact/signals"
+import { computed, effect, signal } from "@preact/signals"
 
 export type Theme = "system" | "light" | "dark"
 
@@ -15,6 +15,15 @@ const stored = (): Theme => {
 }
 
 export const theme = signal<Theme>(stored())
+
+const dark = matchMedia("(prefers-color-scheme: dark)")
+const systemIsDark = signal(dark.matches)
+dark.addEventListener("change", () => {
+  systemIsDark.value = dark.matches
+})
+
+/** Whether the page is dark now, for what does not follow the style by itself. */
+export const isDark = computed(() => (theme.value === "system" ? systemIsDark.value : theme.value === "dark"))
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value

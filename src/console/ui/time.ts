@@ -31,5 +31,24 @@ export const relative = (millis: number, present: number): string => {
   return "now"
 }
 
-/** A span of time, such as 4.2 s. */
-export const span = (millis: number): string => (millis < 1_000 ? `${millis} ms` : `${(millis / 1_000).toFixed(1)} s`)
+const dayOfYear = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" })
+const moment = new Intl.DateTimeFormat("en", {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hour12: false
+})
+
+/** A day of UTC, such as Nov 28. */
+export const dayOf = (millis: number): string => dayOfYear.format(millis)
+
+/** A minute of a day, such as Nov 28, 14:00. */
+export const momentOf = (millis: number): string => moment.format(millis)
+
+/** A span of time, such as 4.2 s or 3 hr. */
+export const span = (millis: number): string => {
+  if (millis < 1_000) return `${millis} ms`
+  if (millis < 60_000) return `${(millis / 1_000).toFixed(1)} s`
+  return millis < 3_600_000 ? `${Math.round(millis / 60_000)} min.` : `${(millis / 3_600_000).toFixed(1)} hr.`
+}

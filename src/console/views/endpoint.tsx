@@ -4,11 +4,11 @@ import { ask, get } from "../api.ts"
 import { go } from "../router.ts"
 import { hasScope, portal } from "../session.ts"
 import { Chip, Copy, Empty, Facts, Fault, Head, Link, Loading, Part, Select, Tabs, Time } from "../ui/basics.tsx"
-import { Chart } from "../ui/chart.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { EventLink } from "../ui/eventLink.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { useLoad, usePages, usePolling, useRefresh } from "../usePages.ts"
+import { AttemptFigures } from "./attemptFigures.tsx"
 import { Replay, Rotate, Test } from "./endpointActs.tsx"
 import { type EndpointShown, stateOf, Unpause } from "./endpoints.tsx"
 import { PatternTester } from "./patternTester.tsx"
@@ -52,50 +52,6 @@ const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
         )}
       </ol>
     </section>
-  )
-}
-
-const leastColumns = 30
-
-/** Deliveries of the newest page by the minute, or the hour, and how they ended. */
-const History = ({ id }: { readonly id: string }) => {
-  const { data, reload } = useLoad(
-    () => get("/v1/webhooks/:id/deliveries", { params: { id }, query: { limit: 100 } }),
-    [id]
-  )
-  usePolling(10_000, reload)
-  const all = data?.data ?? []
-  if (all.length === 0) return null
-  const oldest = Math.min(...all.map(({ createdAt }) => createdAt))
-  const stepMillis = Math.max(60_000, Math.ceil((Date.now() - oldest) / 40 / 60_000) * 60_000)
-  const last = Math.floor(Date.now() / stepMillis)
-  // A short history is at the right edge of a wider picture.
-  const first = Math.min(Math.floor(oldest / stepMillis), last - leastColumns + 1)
-  const times = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * stepMillis)
-  const attempts = (wanted: (status: string) => boolean) =>
-    times.map((from) =>
-      all.reduce(
-        (sum, one) =>
-          wanted(one.status) && one.createdAt >= from && one.createdAt < from + stepMillis
-            ? sum + Math.max(1, one.attemptCount)
-            : sum,
-        0
-      )
-    )
-  return (
-    <Chart
-      label={`Attempts of the newest ${all.length} deliveries`}
-      times={times}
-      series={[
-        { label: "succeeded", colour: "--bar-good", values: attempts((status) => status === "succeeded") },
-        { label: "pending", colour: "--bar-warn", values: attempts((status) => status === "pending") },
-        {
-          label: "failed",
-          colour: "--bar-bad",
-          values: attempts((status) => !["succeeded", "pending"].includes(status))
-        }
-      ]}
-    />
   )
 }
 
@@ -257,8 +213,8 @@ export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, 
           ]}
         />
       </Part>
+      <AttemptFigures id={id} />
       <Part title="What was sent">
-        <History id={id} />
         <Tabs
           label="Sent and missed"
           tabs={[

@@ -7,6 +7,7 @@ import { Chip, Command, Empty, Fault, Head, Link, Loading, Part, Time } from "..
 import { Chart } from "../ui/chart.tsx"
 import { Table } from "../ui/lists.tsx"
 import { type Loaded, useLoad, usePolling, useRefresh } from "../usePages.ts"
+import { EmailFigures } from "./emailFigures.tsx"
 import { gistOf } from "./gist.ts"
 
 type Endpoint = Answer<"GET", "/v1/webhooks">["endpoints"][number]
@@ -284,6 +285,7 @@ export const Overview = () => {
         <Fault error={endpoints.error ?? tenant.error ?? domains.error ?? ""} />
         <Alarms alarms={alarms} known={knowledgeOf([endpoints, tenant, domains], ready.data, alarms.length)} />
       </Part>
+      {sends && <EmailFigures />}
       {seesEvents && (
         <Part title="Events by the minute">
           <Rates rates={rates} />

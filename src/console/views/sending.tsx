@@ -5,6 +5,7 @@ import { session } from "../session.ts"
 import { Command, Empty, Fault, Head, Link, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { useLoad, useRefresh } from "../usePages.ts"
+import { EmailFigures } from "./emailFigures.tsx"
 
 type Tenant = Answer<"GET", "/v1/send/tenants">
 type Cap = Tenant["caps"]["senders"]
@@ -248,6 +249,7 @@ export const Sending = () => {
               <Tiers />
             </Part>
           </div>
+          <EmailFigures hasDomains />
           {data.triggers !== undefined && (
             <Part title="What pauses sending">
               <Triggers triggers={data.triggers} />

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
 import { accessibilityFaults } from "../../support/browser.ts"
-import { expectView, heading, picture, press, settled, typeInto, watch } from "../acting.ts"
+import { expectView, heading, picture, press, settled, tabTo, typeInto, watch } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
 
@@ -110,6 +110,51 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       expect(await triggers.getByRole("meter").count()).toBe(4)
       expect(await triggers.getByText("One step before sending is paused").count()).toBe(1)
       expect(await accessibilityFaults(own)).toEqual([])
+    })
+
+    it("[platform 9.19, 7.11] shows figures over time by keyboard, with each column's values and as a table", async () => {
+      const { filled, url } = platform()
+      await page.goto(`${url}/console/sending?range=month`)
+      const emails = page.getByRole("region", { name: "Emails over time" })
+      const columns = emails.getByRole("slider")
+      await columns.waitFor()
+      await tabTo(page, columns)
+      await page.keyboard.press("End")
+      const today = await columns.getAttribute("aria-valuetext")
+      expect(today).toMatch(/^\w+ \d+: [1-9]\d* sent, not bounced, [1-9]\d* bounced, \d+ not sent$/)
+      expect(await emails.locator(".readout").textContent()).toBe(today)
+      await page.keyboard.press("ArrowLeft")
+      expect(await columns.getAttribute("aria-valuetext")).toMatch(/: 0 sent, not bounced, 0 bounced, 0 not sent$/)
+      await tabTo(page, emails.getByText("The same as a table"))
+      await page.keyboard.press("Enter")
+      const newest = emails.getByRole("table").getByRole("row").nth(1)
+      expect(today).toContain((await newest.getByRole("rowheader").textContent())!)
+      expect(await accessibilityFaults(page)).toEqual([])
+      await emails.getByLabel("Domain").selectOption("northwind.example")
+      await page.waitForURL(/domain=northwind\.example/)
+      await emails.getByLabel("Range").selectOption("week")
+      await page.waitForURL(/range=week/)
+      await emails.getByRole("slider").waitFor()
+
+      await page.goto(`${url}/console/endpoints/${filled.endpoints.well}`)
+      const attempts = page.getByRole("region", { name: "Attempts over time" })
+      // A pointer on the newest column.
+      const place = await attempts.locator(".u-over").boundingBox()
+      await page.mouse.move(place!.x + place!.width - 3, place!.y + 20)
+      await attempts.getByText(/: [1-9]\d* succeeded, \d+ failed, tried again, \d+ failed for good$/).waitFor()
+      expect(await accessibilityFaults(page)).toEqual([])
+    })
+
+    it("says what is unknown, and shows no figures in its place", async () => {
+      const { url } = platform()
+      await page.route("**/v1/send/metrics*", (route) => route.fulfill({ status: 503, body: "{}" }))
+      await page.goto(`${url}/console/sending`)
+      const emails = page.getByRole("region", { name: "Emails over time" })
+      await emails.getByRole("alert").waitFor()
+      expect(await emails.getByRole("slider").count()).toBe(0)
+      await page.unroute("**/v1/send/metrics*")
+      await emails.getByRole("button", { name: "Try again" }).click()
+      await emails.getByRole("slider").waitFor()
     })
 
     it("[platform 12] filters events and emails by its address, and says how many there are", async () => {
