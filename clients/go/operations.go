@@ -422,6 +422,11 @@ func (c *Client) OwnKeysRevoke(ctx context.Context, id string, query Query, into
 	return c.Request(ctx, "DELETE", "/v1/keys/"+url.PathEscape(id), query, nil, into)
 }
 
+// AuditList: List acts, newest first.
+func (c *Client) AuditList(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/audit", query, nil, into)
+}
+
 // ConsolePortal: Describe the signed-in portal.
 func (c *Client) ConsolePortal(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/console/portal", query, nil, into)

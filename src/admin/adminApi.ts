@@ -10,6 +10,7 @@ import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts
 import { exampleTypes } from "../events/TestEvents.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
+import { AuditEntryPage, auditQuery } from "../platform/audit/auditApi.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
 import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
@@ -125,6 +126,12 @@ const organizations = HttpApiGroup.make("organizations")
     HttpApiEndpoint.get("get", "/admin/v1/organizations/:id", {
       params: { id },
       success: Organization,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }),
+    HttpApiEndpoint.get("audit", "/admin/v1/organizations/:id/audit", {
+      params: { id },
+      query: auditQuery,
+      success: AuditEntryPage,
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     }),
     HttpApiEndpoint.delete("remove", "/admin/v1/organizations/:id", {

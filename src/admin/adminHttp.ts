@@ -104,7 +104,7 @@ const layerKeys = HttpApiBuilder.group(
           )
           .pipe(
             Effect.tap(({ apiKey, key }) =>
-              key === null ? Effect.void : acts.record("key.created", apiKey.id, payload)
+              key === null ? Effect.void : acts.record("key.created", apiKey.id, payload, params.id)
             ),
             sql.withTransaction,
             Effect.map(({ apiKey, key }) => withReplayed({ ...apiKey, key }, key === null)),
@@ -127,7 +127,7 @@ const layerKeys = HttpApiBuilder.group(
           ),
       revoke: ({ params }) =>
         apiKeys.revoke(params.id).pipe(
-          Effect.tap((apiKey) => acts.record("key.revoked", apiKey.id, {})),
+          Effect.tap((apiKey) => acts.record("key.revoked", apiKey.id, {}, apiKey.organizationId)),
           sql.withTransaction,
           Effect.catchTags({ ApiKeyNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable })
         )

@@ -34,7 +34,7 @@ export const layerInvoices = HttpApiBuilder.group(
             StripeChanged: Effect.die
           })
         )
-        yield* acts.record(`invoice.${outcome}`, id, { organizationId })
+        yield* acts.record(`invoice.${outcome}`, id, { organizationId }, organizationId)
         return { id, outcome }
       }).pipe(
         Effect.catchTags({

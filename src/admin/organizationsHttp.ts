@@ -8,6 +8,8 @@ import { isRetryable } from "../engine/errors.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { EnvelopeInvalidRequest, type EnvelopeNotFound, type EnvelopeUnavailable } from "../http/wireErrors.ts"
+import { AuditLog } from "../platform/audit/AuditLog.ts"
+import { auditPage } from "../platform/audit/auditHttp.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
@@ -71,6 +73,7 @@ export const layerOrganizations = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const organizations = yield* Organizations
     const acts = yield* AdminActs
+    const audit = yield* AuditLog
     const plans = yield* OrganizationPlans
     const signals = yield* RiskSignals
     const deletion = yield* OrganizationDeletion
@@ -113,6 +116,13 @@ export const layerOrganizations = HttpApiBuilder.group(
         changed(params.id, "organization.subscription_followed", {}, plans.followSubscription),
       setLimits: ({ params, payload }) =>
         changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
+      audit: ({ params: { id: organizationId }, query }) =>
+        organizations
+          .get(organizationId)
+          .pipe(
+            Effect.catchTags({ OrganizationNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable }),
+            Effect.andThen(auditPage(audit, { ...query, mode: undefined, organizationId }))
+          ),
       remove: ({ params, query }) => deletionAnswered(deletion.remove(params.id, query.name)),
       list: ({ query }) =>
         organizations

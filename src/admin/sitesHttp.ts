@@ -22,7 +22,7 @@ export const layerSites = HttpApiBuilder.group(
       create: ({ params, payload, headers }) =>
         sites.create(params.id, payload.name ?? null, idempotentRequest(headers["idempotency-key"], payload)).pipe(
           Effect.tap(({ credential, site }) =>
-            credential === null ? Effect.void : acts.record("site_credential.created", site.id, payload)
+            credential === null ? Effect.void : acts.record("site_credential.created", site.id, payload, params.id)
           ),
           sql.withTransaction,
           Effect.map(({ credential, site }) => withReplayed({ ...site, credential }, credential === null)),
@@ -44,7 +44,7 @@ export const layerSites = HttpApiBuilder.group(
           ),
       revoke: ({ params }) =>
         sites.revoke(params.id).pipe(
-          Effect.tap((site) => acts.record("site_credential.revoked", site.id, {})),
+          Effect.tap((site) => acts.record("site_credential.revoked", site.id, {}, site.organizationId)),
           sql.withTransaction,
           Effect.catchTags({ SiteCredentialNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable })
         )

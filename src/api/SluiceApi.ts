@@ -10,6 +10,7 @@ import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/directoryApi.ts"
 import { EventsApi } from "../events/eventsApi.ts"
 import { baseApi } from "../http/baseApi.ts"
+import { AuditApi } from "../platform/audit/auditApi.ts"
 import { ConsoleApi } from "../platform/consoleApi.ts"
 import { KeysApi } from "../platform/keysApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
@@ -106,6 +107,7 @@ export class SluiceApi extends baseApi
   .add(UsageApi)
   .add(UsageReportsApi)
   .add(KeysApi)
+  .add(AuditApi)
   .add(ConsoleApi)
   .add(SystemApi)
   .annotateMerge(

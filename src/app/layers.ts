@@ -38,6 +38,7 @@ import { PageCursors } from "../http/PageCursors.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
+import { AuditLog, auditTable, keptAuditMillis } from "../platform/audit/AuditLog.ts"
 import { ConsoleLinks, ConsoleSessions } from "../platform/ConsoleSessions.ts"
 import { EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { Health } from "../platform/Health.ts"
@@ -101,6 +102,7 @@ const keptTables: ReadonlyArray<KeptTable> = [
 
 /** The tables whose rows go by their age. */
 const agedTables: ReadonlyArray<AgedTable> = [
+  { table: auditTable, column: "at", retentionMillis: keptAuditMillis },
   { table: emailHoursTable, column: "hour", retentionMillis: keptFiguresMillis },
   { table: attemptHoursTable, column: "hour", retentionMillis: keptFiguresMillis }
 ]
@@ -214,6 +216,7 @@ export const layerTenancy = Layer.mergeAll(
   ConsoleLinks.layer,
   PortalLinks.layer,
   SiteCredentials.layer,
+  AuditLog.layer,
   Inventory.layer,
   Invoices.layer
 ).pipe(

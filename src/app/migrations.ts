@@ -9,6 +9,7 @@ import { createDirectoryChanges } from "../directory/changes.ts"
 import { createDirectoryImage } from "../directory/indexImage.ts"
 import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../directory/migrations.ts"
 import { addObjectOfEvents, addReachOfEvents, createEventTables, indexEventsForLists } from "../events/migrations.ts"
+import { createAuditTable } from "../platform/audit/AuditLog.ts"
 import {
   addDeletionOfOrganizations,
   addRequestRate,
@@ -92,5 +93,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 40, name: "days made for a role that owns no tables", run: createDayFunctions },
   { number: 41, name: "figures by the hour", run: Effect.andThen(createEmailHours, createAttemptHours) },
   { number: 42, name: "places of ingests", run: addIngestPlaces },
+  { number: 43, name: "audit log", run: createAuditTable },
   { number: 44, name: "rebuilds from states", run: addRebuilds }
 ]

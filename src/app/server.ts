@@ -31,6 +31,8 @@ import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/eventsHttp.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
+import { layerCurrentAuditLog } from "../platform/audit/AuditLog.ts"
+import { layerAudit } from "../platform/audit/auditHttp.ts"
 import { layerConsole } from "../platform/consoleHttp.ts"
 import { EngineOnDemand } from "../platform/EngineOnDemand.ts"
 import { Health, stopping } from "../platform/Health.ts"
@@ -131,6 +133,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerBilling,
         layerUsage,
         layerUsageReports,
+        layerAudit,
         layerKeys,
         layerConsole,
         layerDirectory,
@@ -163,7 +166,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerSendAccess,
         layerSendEmailsAccess,
         layerWebhookUrlRequired
-      )
+      ).pipe(Layer.provide(layerCurrentAuditLog))
     ),
     Layer.provide(EventStreams.layer)
   )

@@ -3,8 +3,8 @@
  * every authenticated request against the request rate before the handler runs. The warm path is synchronous. Needs
  * `Authentication` and `RequestRate`.
  */
-import { ByteSize, Clock, Context, Effect, type Fiber, Layer } from "effect"
-import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { ByteSize, Clock, Context, Effect, type Fiber, Layer, Option } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { grantsAccess, middleware } from "../http/fast/marks.ts"
 import { CurrentLoadShedder, tooManyMessage } from "../http/LoadShedder.ts"
@@ -51,6 +51,8 @@ import {
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
+import { type AuditLog, actorOf, CurrentAuditLog } from "./audit/AuditLog.ts"
+import { actOf } from "./audit/auditedActs.ts"
 import { CallCounts, type CallCountsShape, isCountedByFacts } from "./CallCounts.ts"
 import { givenSession, sessionPrefix } from "./consoleCookie.ts"
 import { grants, type Principal, type Service } from "./model.ts"
@@ -167,6 +169,8 @@ export interface AccessServices {
   readonly requestRate: RequestRate["Service"]
   /** Receives the admitted calls; without it they are not counted. */
   readonly calls?: CallCountsShape
+  /** Receives the acts that are done; without it none is kept. */
+  readonly audit?: Pick<AuditLog["Service"], "record"> | undefined
 }
 
 /** The reason why an endpoint refuses a principal; undefined when it does not. */
@@ -210,7 +214,7 @@ const makeTake =
 
 /** Makes the fast lane's view of an access: the principal if nothing must be refused or looked up. */
 const makeMark = <Refusal>(
-  { authentication }: AccessServices,
+  { audit, authentication }: AccessServices,
   takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>,
   checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>,
   { fieldsOf = rateLimitFields, refusals }: AccessOptions<Refusal>
@@ -226,6 +230,7 @@ const makeMark = <Refusal>(
         return principal == null || refusalOf(principal) !== undefined ? undefined : principal
       }
     },
+    isLeft: (endpoint) => audit !== undefined && actOf(endpoint) !== undefined,
     organizationOf: ({ organizationId }) => organizationId,
     callerOf: (headers, nowMillis) => {
       // Node gives the headers that hold keys as single values.
@@ -244,6 +249,50 @@ const lesser = (fiber: RequestFiber, maximumBytes: number): ByteSize.ByteSize =>
   return ofServer === undefined || own < ofServer ? own : ofServer
 }
 
+/** The id of the thing that an act was done to: the one that the path names, or that the answer gives. */
+const objectOf = (
+  params: Readonly<Record<string, string | undefined>>,
+  { body }: HttpServerResponse.HttpServerResponse
+) => {
+  const named = params.id ?? params.idOrEmail
+  if (named !== undefined) return named
+  if (body._tag !== "Uint8Array") return null
+  try {
+    const { id } = JSON.parse(new TextDecoder().decode(body.body)) as { readonly id?: unknown }
+    return typeof id === "string" ? id : null
+  } catch {
+    return null
+  }
+}
+
+/** Keeps the act of an endpoint in the audit log once it is done. */
+const kept = <E, R>(
+  handled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  endpoint: HttpApiEndpoint.Top,
+  audit: AccessServices["audit"]
+) => {
+  const act = actOf(endpoint)
+  if (act === undefined || audit === undefined) return handled
+  return Effect.tap(handled, (response) =>
+    Effect.withFiber((fiber) => {
+      // A repeat under an idempotency key is answered, and nothing is done. A refusal is a failure.
+      if (response.headers["idempotency-replayed"] !== undefined) return Effect.void
+      const principal = Context.getUnsafe(fiber.context as Context.Context<CurrentPrincipal>, CurrentPrincipal)
+      const { remoteAddress } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+      const route = Context.getOption(fiber.context, HttpRouter.RouteContext)
+      return audit.record({
+        organizationId: principal.organizationId,
+        act,
+        mode: principal.mode,
+        actor: actorOf(principal),
+        address: Option.getOrNull(remoteAddress),
+        object: objectOf(Option.match(route, { onNone: () => ({}), onSome: ({ params }) => params }), response),
+        requestId: Context.getUnsafe(fiber.context, RequestState).requestId
+      })
+    })
+  )
+}
+
 /** Makes an access, also for products whose requests are counted in their own way. */
 export const makeAccess = <Refusal>(services: AccessServices, options: AccessOptions<Refusal>) => {
   const { authentication } = services
@@ -251,9 +300,10 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
   const { fieldsOf = rateLimitFields, queryKey = false, refusals } = options
   const checkOf = makeCheck(options)
   const before = <E, R>(
-    httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+    handled: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
   ) => {
+    const httpEffect = kept(handled, endpoint, services.audit)
     const refusalOf = checkOf(endpoint)
     const maximumBytes = maximumBodyBytesOf(endpoint)
     const take = takeOf(endpoint)
@@ -323,7 +373,12 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
 }
 
 const services = Effect.gen(function* () {
-  return { authentication: yield* Authentication, requestRate: yield* RequestRate, calls: yield* CallCounts }
+  return {
+    authentication: yield* Authentication,
+    requestRate: yield* RequestRate,
+    calls: yield* CallCounts,
+    audit: yield* CurrentAuditLog
+  }
 })
 
 /** The number directory's access. */

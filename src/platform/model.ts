@@ -33,6 +33,7 @@ export const scopes = [
   "platform:billing:read",
   "platform:billing:manage",
   "platform:keys:manage",
+  "platform:audit:read",
   "talk:*",
   "talk:speech",
   "talk:voices",

@@ -28,6 +28,7 @@ describe("openapi.json", () => {
     )
     expect(keyed.sort()).toEqual([
       "/api/billing/usage",
+      "/v1/audit",
       "/v1/billing/cancel",
       "/v1/billing/checkout",
       "/v1/billing/entitlement",

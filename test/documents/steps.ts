@@ -48,6 +48,7 @@ export const steps: ReadonlyArray<Step> = [
   platform("Unknown parameter", { asks: ["GET", "/v1/carriers?limits=1"] }),
   platform("Insufficient scope", { asks: ["GET", "/v1/webhooks"], key: "BARE" }),
   platform(`"name": "reports"`),
+  platform(`"$API/v1/audit?act=key.created`),
   platform("sluice orgs delete", { prepare: "an organization to delete", organization: "ACME" }),
 
   directory("$API/v1/carriers?"),

@@ -30,6 +30,7 @@ import { grantsAccess, middleware, middlewareMarkOf } from "../../src/http/fast/
 import { layerServer } from "../../src/http/server.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
+import { layerAudit } from "../../src/platform/audit/auditHttp.ts"
 import { layerConsole } from "../../src/platform/consoleHttp.ts"
 import { layerKeys } from "../../src/platform/keysHttp.ts"
 import {
@@ -292,6 +293,7 @@ const listen = async (
         layerBilling,
         layerUsage,
         layerUsageReports,
+        layerAudit,
         layerKeys,
         layerConsole,
         layerDirectory,

@@ -194,6 +194,27 @@ export const access: ReadonlyArray<Variant> = [
     finders: ["requestRate.e2e"]
   },
   {
+    name: "audit: a repeated request is another act",
+    find: 'if (response.headers["idempotency-replayed"] !== undefined) return Effect.void\n      const principal',
+    replace: "const principal",
+    sentence: "the audit log names a key twice that was made once",
+    finders: ["audit.it"]
+  },
+  {
+    name: "audit: modes see each other's acts",
+    find: "...(mode === undefined ? [] : [sql`(mode = ${mode} or mode is null)`]),",
+    replace: "",
+    sentence: "a test key reads who changed what in live mode",
+    finders: ["audit.it"]
+  },
+  {
+    name: "audit: an act that cannot be kept fails",
+    find: "Effect.catchCause((cause) => Effect.andThen( Metric.update(lost, 1),",
+    replace: "Effect.tapCause((cause) => Effect.andThen( Metric.update(lost, 1),",
+    sentence: "a key is made and its maker is told that it was not",
+    finders: ["audit.it"]
+  },
+  {
     name: "shedding: what is in work is never too much",
     find: "if (isBehind({ all: this.total, own, organizations }, pace, of)) return false",
     replace: "",

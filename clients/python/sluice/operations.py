@@ -345,6 +345,10 @@ class Operations:
         """Revoke a key."""
         return self.request("DELETE", f"/v1/keys/{_part(id)}", query, None)
 
+    def audit_list(self, **query: Any) -> Any:
+        """List acts, newest first."""
+        return self.request("GET", "/v1/audit", query, None)
+
     def console_portal(self, **query: Any) -> Any:
         """Describe the signed-in portal."""
         return self.request("GET", "/v1/console/portal", query, None)

@@ -108,7 +108,7 @@ export type ConsoleSession = {
     keyId: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     /**
      * End of the session, or of the key that asks, milliseconds since the Unix epoch; null for none
      */
@@ -131,6 +131,52 @@ export type OpenConsoleSession = {
     link?: string;
 };
 
+export type AuditEntryPage = {
+    data: Array<AuditEntry>;
+    pagination: {
+        hasMore: boolean;
+        nextCursor?: string | null;
+    };
+};
+
+export type AuditEntry = {
+    /**
+     * aud_…
+     */
+    id: string;
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    at: number;
+    /**
+     * For example key.created
+     */
+    act: string;
+    /**
+     * Null for an act of neither mode
+     */
+    mode: 'live' | 'test' | null;
+    actor: {
+        type: 'key' | 'session' | 'operator';
+        /**
+         * The id of the key, or of the session; null for operators
+         */
+        id: string | null;
+    };
+    /**
+     * The network address that the request came from
+     */
+    address: string | null;
+    /**
+     * The id of the thing that it was done to
+     */
+    object: string | null;
+    /**
+     * The X-Request-Id of the request
+     */
+    requestId: string | null;
+};
+
 export type ApiKey = {
     /**
      * key_…
@@ -144,7 +190,7 @@ export type ApiKey = {
     prefix: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     active: boolean;
     /**
      * Milliseconds since the Unix epoch
@@ -186,7 +232,7 @@ export type OwnApiKeyCreated = {
     prefix: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     active: boolean;
     /**
      * Milliseconds since the Unix epoch
@@ -213,7 +259,7 @@ export type RotateApiKey = {
 export type CreateOwnApiKey = {
     name?: string | null;
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     /**
      * Milliseconds since the Unix epoch; the end of the key that makes it where it is left out
      */
@@ -8078,6 +8124,69 @@ export type OwnKeysRevokeResponses = {
 };
 
 export type OwnKeysRevokeResponse = OwnKeysRevokeResponses[keyof OwnKeysRevokeResponses];
+
+export type AuditListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Entries of this act alone, such as key.created
+         */
+        act?: string;
+        /**
+         * Entries from this time on, milliseconds since the Unix epoch
+         */
+        since?: number;
+        /**
+         * Entries before this time, milliseconds since the Unix epoch
+         */
+        until?: number;
+        limit?: number;
+        /**
+         * `nextCursor` of the page before
+         */
+        cursor?: string;
+    };
+    url: '/v1/audit';
+};
+
+export type AuditListErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type AuditListError = AuditListErrors[keyof AuditListErrors];
+
+export type AuditListResponses = {
+    /**
+     * AuditEntryPage
+     */
+    200: AuditEntryPage;
+};
+
+export type AuditListResponse = AuditListResponses[keyof AuditListResponses];
 
 export type ConsoleOpenData = {
     body?: OpenConsoleSession;

@@ -84,6 +84,23 @@ export const accessExamples = (): OperationExamples => ({
   },
   "ownKeys.rotate": { body: { overlapSeconds: 86_400 }, answer: { ...key, key: secret } },
   "ownKeys.revoke": { answer: { ...key, active: false } },
+  "audit.list": {
+    answer: {
+      data: [
+        {
+          id: "aud_5pVbXq2nLr8sWc1yTzKd3M",
+          at: exampleMillis,
+          act: "key.created",
+          mode: "live",
+          actor: { type: "session", id: key.id },
+          address: "203.0.113.7",
+          object: key.id,
+          requestId: "req_3f6c8a52-4a0e-4d53-9d0c-7f6f2a1b9c11"
+        }
+      ],
+      pagination: lastPage
+    }
+  },
   "console.open": { body: { key: secret }, answer: { organizationId, expiresAt: exampleMillis + 28_800_000 } },
   "console.get": {
     answer: {

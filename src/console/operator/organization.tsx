@@ -4,6 +4,7 @@
  */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
+import { AuditList } from "../ui/auditList.tsx"
 import { Chip, Code, Copy, Facts, Fault, Head, Loading, Part, Select, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
@@ -258,6 +259,14 @@ const Keys = ({ id }: { readonly id: string }) => {
   )
 }
 
+const Acts = ({ id }: { readonly id: string }) => {
+  const paged = usePages(
+    (cursor) => get("/admin/v1/organizations/:id/audit", { params: { id }, query: { cursor, limit: 25 } }),
+    [id]
+  )
+  return <AuditList paged={paged} />
+}
+
 export const Organization = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
   const id = params.id ?? ""
   const { data, error, reload } = useLoad(() => get("/admin/v1/organizations/:id", { params: { id } }), [id])
@@ -298,6 +307,9 @@ export const Organization = ({ params }: { readonly params: Readonly<Record<stri
           <Sending id={id} />
           <Part title="API keys">
             <Keys id={id} />
+          </Part>
+          <Part title="Audit">
+            <Acts id={id} />
           </Part>
         </>
       )}

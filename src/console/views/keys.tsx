@@ -120,6 +120,7 @@ const everyScope: Key["scopes"] = [
   "platform:billing:read",
   "platform:billing:manage",
   "platform:keys:manage",
+  "platform:audit:read",
   "talk:*"
 ]
 

@@ -1,6 +1,7 @@
 /** Lists the views of an organization's console, and those of a portal. */
 import type { ComponentType } from "preact"
 import { hasScope, hasService } from "../session.ts"
+import { Audit } from "./audit.tsx"
 import { Billing } from "./billing.tsx"
 import { Delivery } from "./delivery.tsx"
 import { Domain } from "./domain.tsx"
@@ -44,6 +45,7 @@ export const routes: ReadonlyArray<Route> = [
   { path: "/domains/:id", section: "domains", view: Domain },
   { path: "/suppressions", word: "Suppressions", section: "suppressions", isAllowed: sends, view: Suppressions },
   { path: "/keys", word: "API keys", section: "keys", isAllowed: () => hasScope("platform:keys:manage"), view: Keys },
+  { path: "/audit", word: "Audit", section: "audit", isAllowed: () => hasScope("platform:audit:read"), view: Audit },
   {
     path: "/billing",
     word: "Plan and usage",

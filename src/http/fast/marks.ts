@@ -77,6 +77,8 @@ export interface Access<Principal = unknown, Decision extends RateDecision = Rat
   ) => (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
   /** The context key under which handlers find the principal. */
   readonly principal: Context.Key<unknown, Principal>
+  /** Whether the lane leaves an endpoint to the general path, because the middleware acts on its answers. */
+  readonly isLeft: (endpoint: HttpApiEndpoint.Top) => boolean
   /** The organization of a caller. */
   readonly organizationOf: (principal: Principal) => string
   /** The organization of a caller who is known without a wait, whatever it may do. Counts nothing. */

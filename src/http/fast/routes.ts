@@ -184,7 +184,7 @@ const commonOf = (
       mapError = (error) => mark.map(before(error))
     }
   }
-  if (access === undefined) return undefined
+  if (access === undefined || access.isLeft(endpoint)) return undefined
   return {
     ...access,
     principalOf: access.principalOf(endpoint),

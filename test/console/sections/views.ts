@@ -25,6 +25,7 @@ const viewsOf = ({ filled }: ConsolePlatform, eventId: string, deliveryId: strin
     ["domain", `/domains/${filled.domain}`, "northwind.example"],
     ["suppressions", "/suppressions", "Suppressions"],
     ["keys", "/keys", "API keys"],
+    ["audit", "/audit", "Audit"],
     ["billing", "/billing", "Plan and usage"]
   ] as const
 

@@ -91,9 +91,11 @@ const fills: Readonly<Record<string, Fill>> = {
   "GET /v1/send/suppressions": ({ make, sendsFrom }) =>
     each((number) => make("POST", "/v1/send/suppressions", { email: `a${number}@${sendsFrom}` })),
   "GET /v1/billing/invoices": invoices,
+  "GET /v1/audit": ({ make }) => each(() => make("POST", "/v1/keys", { services: [], scopes: [] })),
   "GET /v1/keys": ({ make }) => each(() => make("POST", "/v1/keys", { services: [], scopes: [] })),
   "GET /admin/v1/organizations": operators("/organizations", (number) => ({ name: `Page ${number}` })),
   "GET /admin/v1/organizations/{id}/keys": operators("/organizations/{id}/keys", () => ({ services: [], scopes: [] })),
+  "GET /admin/v1/organizations/{id}/audit": operators("/organizations/{id}/site-credentials", () => ({})),
   "GET /admin/v1/organizations/{id}/site-credentials": operators("/organizations/{id}/site-credentials", () => ({})),
   "GET /admin/v1/organizations/{id}/numbers": operators("/organizations/{id}/numbers", (number) => ({
     numbers: [`212555010${number}`]

@@ -28,6 +28,7 @@ const table: ReadonlyArray<readonly [path: RegExp, rights: Rights | ((endpoint: 
   [/^\/v1\/events\b/, { scope: "platform:events:read", also: "platform:webhooks:read" }],
   [/^\/v1\/send\//, { service: "send" }],
   [/^\/v1\/billing\//, byMethod("platform:billing:read", "platform:billing:manage")],
+  [/^\/v1\/audit$/, { scope: "platform:audit:read" }],
   [/^\/v1\/keys\b/, { scope: "platform:keys:manage" }],
   [/^\/v1\/console\/(session|portal)$/, {}]
 ]

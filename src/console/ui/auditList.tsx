@@ -1,0 +1,47 @@
+/** Lists acts of the audit log, for an organization and for operators. */
+import type { Answer } from "../api.ts"
+import type { Paged } from "../usePages.ts"
+import { Chip, Empty, Time } from "./basics.tsx"
+import { PagedTable } from "./lists.tsx"
+
+export type AuditEntry = Answer<"GET", "/v1/audit">["data"][number]
+
+/** An act in words, such as "webhook endpoint: secret rotated". */
+const wordsOf = (act: string): string => act.replaceAll("_", " ").replace(".", ": ")
+
+const Actor = ({ actor }: Pick<AuditEntry, "actor">) => (
+  <>
+    {actor.type}
+    {actor.id !== null && <span class="sub mono">{actor.id}</span>}
+  </>
+)
+
+export const AuditList = ({ paged }: { readonly paged: Paged<AuditEntry> }) => (
+  <PagedTable
+    paged={paged}
+    caption="Acts of the last 400 days"
+    keyOf={({ id }) => id}
+    empty={
+      <Empty title="No acts">
+        <p class="note">
+          Changes of keys, endpoints, domains, senders, suppressions and the subscription come here by themselves.
+        </p>
+      </Empty>
+    }
+    columns={[
+      {
+        head: "Act",
+        isName: true,
+        cell: ({ act, mode }) => (
+          <>
+            {wordsOf(act)} {mode === "test" && <Chip state="test" word="Test" />}
+          </>
+        )
+      },
+      { head: "On", cell: ({ object }) => <bdi class="mono">{object ?? "–"}</bdi> },
+      { head: "By", cell: Actor },
+      { head: "From", cell: ({ address }) => <span class="mono">{address ?? "–"}</span> },
+      { head: "When", cell: ({ at }) => <Time at={at} /> }
+    ]}
+  />
+)
