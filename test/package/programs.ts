@@ -19,6 +19,8 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "limits/limiter.ts": "[ true, false ]",
   "limits/limited.ts": "[ 200, 429, 200 ]",
   "limits/plain.ts": "[ true, true, false ]",
+  "limits/bucket.ts": "[ true, 0, false, 1, 300 ]",
+  "limits/together.ts": "[ true, [ 'perMonth', 'domains' ], 20, 2500 ]",
   "outbox/transfers.ts": "[ 70, 130 ]",
   "reactors/orders.ts": "800 2",
   "reactors/anew.ts": "1",

@@ -8,6 +8,7 @@ import { engineMessages } from "./engineMessages.ts"
 import { engineNodes } from "./engineNodes.ts"
 import { engineStreams } from "./engineStreams.ts"
 import { handoff } from "./handoff.ts"
+import { limits } from "./limits.ts"
 import { mailTasks } from "./mailTasks.ts"
 import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
@@ -30,6 +31,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...send,
   ...sendActors,
   ...handoff,
+  ...limits,
   ...mailTasks,
   ...submission,
   ...access,
