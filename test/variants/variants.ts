@@ -18,6 +18,7 @@ import { stores } from "./stores.ts"
 import { submission } from "./submission.ts"
 import { tasks } from "./tasks.ts"
 import { webhooks } from "./webhooks.ts"
+import { windows } from "./windows.ts"
 
 export const variants: ReadonlyArray<Variant> = [
   ...engine,
@@ -32,6 +33,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendActors,
   ...handoff,
   ...limits,
+  ...windows,
   ...mailTasks,
   ...submission,
   ...access,
