@@ -17,7 +17,7 @@ import {
   RollingWindow
 } from "../../src/limits/index.ts"
 import { monthlyQuota, tokenBucket } from "../../src/limits/windowActors.ts"
-import { simulate } from "../../src/simulation/index.ts"
+import { given, simulate } from "../../src/simulation/index.ts"
 import { often } from "../support/often.ts"
 import { NaiveBucket } from "./bucketModel.ts"
 import { NaiveDistinct, NaiveMonthly, NaiveRolling } from "./windowModels.ts"
@@ -268,6 +268,50 @@ describe("a request under several limits", () => {
 })
 
 describe("the actor that decides", () => {
+  const request = { burst: 5, tokens: 1, everyMillis: 1_000, cost: 3 }
+  const asks = [
+    { kind: "monthly" as const, name: "month", key: "", limit: 10, cost: 3 },
+    { kind: "bucket" as const, name: "burst", key: "ann", ...request },
+    { kind: "distinct" as const, name: "domains", key: "", limit: 2, windowMillis: 60_000, values: ["a", "b"] }
+  ]
+  const now = Date.UTC(2026, 6, 1)
+
+  it("is specified: it gives facts to all limits", () => {
+    const decided = given(AllOrNoneActor, [], { now }).when({ _tag: "Take", asks })
+    decided.then({
+      others: [
+        { kind: "monthlyQuota", key: "month", facts: [{ at: now, request: { limit: 10, cost: 3 } }] },
+        { kind: "tokenBucket", key: "burst/ann", facts: [{ at: now, request }] },
+        {
+          kind: "distinctWindow",
+          key: "domains",
+          facts: [{ at: now, request: { limit: 2, windowMillis: 60_000, values: ["a", "b"] } }]
+        }
+      ]
+    })
+    // Between machines no answer loses a field of its kind.
+    const codec = Schema.toCodecJson(AllOrNoneActor.options.reply!)
+    const { reply } = decided.decision
+    const sent = JSON.parse(JSON.stringify(Schema.encodeUnknownSync(codec)(reply))) as unknown
+    expect(Schema.decodeUnknownSync(codec)(sent)).toEqual(reply)
+  })
+
+  it("is specified: it gives facts to none if one of them refuses, and names each that does", () => {
+    const others = [
+      { actor: tokenBucket.actor, key: "burst/ann", facts: [{ at: now, request }] },
+      { actor: monthlyQuota.actor, key: "month", facts: [{ at: now, request: { limit: 10, cost: 8 } }] }
+    ]
+    const decided = given(AllOrNoneActor, [], { now, others }).when({ _tag: "Take", asks })
+    decided.then({ facts: [], others: [] })
+    expect(decided.decision.reply).toMatchObject({
+      allowed: false,
+      outcome: "limited",
+      refused: ["month", "burst"],
+      resetsAt: Date.UTC(2026, 7, 1),
+      decisions: [{ used: 8 }, { remaining: 2, resetsAt: now + 1_000 }, { allowed: true, used: 0 }]
+    })
+  })
+
   const Cost = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 4 }))
   const weekMillis = 604_800_000
   const commands = Arbitrary.map(

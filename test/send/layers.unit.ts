@@ -281,6 +281,7 @@ describe("the services on an engine", () => {
       yield* life(
         Effect.gen(function* () {
           yield* (yield* RollingWindow).take("ann", { cost: 5 })
+          yield* (yield* TokenBucket).take("ann", { cost: 4 })
           yield* (yield* Holds).accept("s.test", 3, 2)
           const { send, setDailyCap, verify } = yield* Admission
           yield* verify("ann", "good.test")
@@ -291,6 +292,7 @@ describe("the services on an engine", () => {
       yield* life(
         Effect.gen(function* () {
           expect(yield* (yield* RollingWindow).take("ann")).toMatchObject({ allowed: false, used: 5 })
+          expect(yield* (yield* TokenBucket).take("ann", { cost: 2 })).toMatchObject({ allowed: false, remaining: 1 })
           expect((yield* (yield* Holds).accept("s.test", 1, 2)).held).toMatchObject([{ place: 1 }])
           const { dispatch } = yield* Admission
           expect(yield* dispatch("ann", [email("b")])).toMatchObject([{ state: "held" }])

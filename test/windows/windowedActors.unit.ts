@@ -243,4 +243,31 @@ describe("a decision over a stream and a table of another actor", () => {
         rejection: new Windows.WindowRefused({ reason: "keys", index: 0, message: "the table has its 2 keys" })
       })
   })
+
+  const Drawn = Schema.Struct({
+    item: Schema.Literals(["tea", "ink", "pen"]),
+    at: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12 })),
+    cents: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
+  })
+
+  it.effect("is proved: whatever fails, the table has the latest changes, and no key too many", () =>
+    simulate(Prices, {
+      commands: Arbitrary.schema(Drawn),
+      invariants: { "it has at most its keys": ({ entries }) => entries.length <= 2 },
+      oracle: {
+        initial: (): ReadonlyArray<typeof Change.Type> => [],
+        step: (changes: ReadonlyArray<typeof Change.Type>, change) => {
+          const own = changes.filter(({ item }) => item === change.item)
+          if (own.length === 0 && new Set(changes.map(({ item }) => item)).size === 2)
+            return {
+              rejection: new Windows.WindowRefused({ reason: "keys", index: 0, message: "the table has its 2 keys" })
+            }
+          return { model: [...changes, change], reply: own.every(({ at }) => at <= change.at) }
+        }
+      },
+      seeds: often(16),
+      steps: 60,
+      floods: false
+    })
+  )
 })
