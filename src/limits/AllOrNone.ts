@@ -149,6 +149,20 @@ const serviceOf = (decide: Decide): AllOrNone["Service"] => {
   return { take: ask("Take"), peek: ask("Peek") }
 }
 
+/**
+ * Makes room for new limits, or says until when there is none. That may drop another limit of the request, whose state
+ * has ended: it needs room like a new one then.
+ */
+const roomFor = (
+  states: KeyedStates<unknown>,
+  newLimits: () => ReadonlyArray<NamedLimit>,
+  now: number
+): { readonly needy: ReadonlyArray<NamedLimit>; readonly until: number | undefined } => {
+  const needy = newLimits()
+  const until = needy.length === 0 ? undefined : states.fullUntil(now, needy.length)
+  return newLimits().length === needy.length ? { needy, until } : roomFor(states, newLimits, now)
+}
+
 const inMemory = ({ maxKeys }: KeyedWindowOptions): Decide => {
   const states = new KeyedStates<unknown>(maxKeys, maximumLimitsOfOne)
   const decide = (
@@ -157,15 +171,16 @@ const inMemory = ({ maxKeys }: KeyedWindowOptions): Decide => {
     addressOf: (limit: NamedLimit) => string,
     now: number
   ): CombinedDecision => {
-    // First, because a limit whose state has ended needs room like a new one.
-    states.fullUntil(now, 0)
     const stateOf = (limit: NamedLimit) => states.get(addressOf(limit)) ?? limit.rule.initial
     const would = peekAll(limits, stateOf, now)
     if (!would.allowed) return would
     const isFresh = (limit: NamedLimit) => states.get(addressOf(limit)) === undefined
     const isUnlimited = (index: number) => would.decisions[index]?.limit === "unlimited"
-    const needy = limits.filter((limit, index) => isFresh(limit) && !isUnlimited(index))
-    const until = needy.length === 0 ? undefined : states.fullUntil(now, needy.length)
+    const { needy, until } = roomFor(
+      states,
+      () => limits.filter((limit, index) => isFresh(limit) && !isUnlimited(index)),
+      now
+    )
     if (until !== undefined) {
       const refused = would.decisions.map((decision, index) =>
         needy.includes(limits[index] as NamedLimit) ? fullOf(decision, until, now) : decision

@@ -5,6 +5,9 @@
 import { defaultMaxKeys, maximumMaxKeys } from "./memory.ts"
 import { assertInteger } from "./windowDecision.ts"
 
+/** Steps of tidying for a new key while there is room: more than one, so that the table does not lag behind. */
+const maximumSteps = 32
+
 interface Entry<State> {
   readonly key: string
   state: State
@@ -41,12 +44,18 @@ export class KeyedStates<State> {
     return this.entries.get(key)?.state
   }
 
-  /** Undefined if there is room for so many new keys, else Unix milliseconds at which the next key is dropped. */
+  /**
+   * Undefined if there is room for so many new keys, else Unix milliseconds at which the next key is dropped. It drops
+   * what has ended, with room left only so many steps of it: a table of busy keys would take all their places anew.
+   */
   fullUntil(now: number, keys = 1): number | undefined {
+    const isFull = () => this.entries.size + keys > this.maxKeys
+    let steps = 0
     for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
+      if (steps++ >= maximumSteps && !isFull()) return undefined
       if (first.end <= now) this.dropFirst(first)
       else if (first.end > first.placed) this.place(first)
-      else return this.entries.size + keys <= this.maxKeys ? undefined : first.end
+      else return isFull() ? first.end : undefined
     }
     return undefined
   }

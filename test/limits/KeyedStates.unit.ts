@@ -33,4 +33,25 @@ describe("the states of many keys", () => {
     },
     { arbitrary: { runs: often(200) } }
   )
+
+  it.each([
+    ["full", 100],
+    ["with room", 200]
+  ])("that have ended are gone after some new keys of a table %s, and at once where room is needed", (_name, maxKeys) => {
+    const states = new KeyedStates<number>(maxKeys)
+    for (let key = 0; key < 100; key++) states.set(`early ${key}`, 0, 10)
+    // In use for longer than their places say.
+    for (let key = 0; key < 50; key++) states.set(`early ${key}`, 1, 30)
+    const sizes: Array<number> = []
+    for (let key = 0; key < 8; key++) {
+      expect(states.fullUntil(20)).toBeUndefined()
+      states.set(`late ${key}`, 2, 40)
+      sizes.push(states.size)
+    }
+    expect(sizes.at(-1)).toBe(58)
+    if (maxKeys === 100) expect(Math.max(...sizes)).toBeLessThanOrEqual(100)
+    for (let key = 0; key < 50; key++) expect(states.get(`early ${key}`)).toBe(1)
+    expect(states.fullUntil(30, maxKeys)).toBe(40)
+    expect(states.size).toBe(8)
+  })
 })
