@@ -14,7 +14,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["engine"],
   ["nats", "postgres", "embedded"],
   ["http"],
-  ["limits", "platform"],
+  ["limits", "platform", "windows"],
   ["directory", "telco", "talk", "events", "webhooks", "send", "billing"],
   ["admin", "api"],
   ["app", "config", "simulation"],

@@ -6,7 +6,7 @@
 import { Context, type Effect, identity, type Layer } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import type { Engine } from "../engine/Engine.ts"
-import * as Rules from "./distinctRules.ts"
+import type * as Rules from "./distinctRules.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import type { KeyedWindowOptions } from "./keyedWindow.ts"
 import { rollingCapOf } from "./RollingWindow.ts"
@@ -75,11 +75,7 @@ export class DistinctWindow extends Context.Service<
   ): Layer.Layer<DistinctWindow, InvalidArgument, Engine> => windows.layer(DistinctWindow, options, identity)
 }
 
-const windows = windowLayers(
-  distinctWindow,
-  (options: DistinctCapOptions) => {
-    const capOf = rollingCapOf(options)
-    return (key, values: ReadonlyArray<string>) => ({ ...capOf(key), values })
-  },
-  (state, { windowMillis }) => (Rules.latest(state) ?? 0) + windowMillis
-)
+const windows = windowLayers(distinctWindow, (options: DistinctCapOptions) => {
+  const capOf = rollingCapOf(options)
+  return (key, values: ReadonlyArray<string>) => ({ ...capOf(key), values })
+})

@@ -67,11 +67,7 @@ export class MonthlyQuota extends Context.Service<
   ): Layer.Layer<MonthlyQuota, InvalidArgument, Engine> => quotas.layer(MonthlyQuota, options, byUnits)
 }
 
-const quotas = windowLayers(
-  monthlyQuota,
-  ({ limit }: MonthlyLimitOptions) => {
-    if (typeof limit !== "function") assertLimit(limit)
-    return (key, cost: number) => ({ limit: typeof limit === "function" ? limit(key) : limit, cost })
-  },
-  (state) => state.endMillis
-)
+const quotas = windowLayers(monthlyQuota, ({ limit }: MonthlyLimitOptions) => {
+  if (typeof limit !== "function") assertLimit(limit)
+  return (key, cost: number) => ({ limit: typeof limit === "function" ? limit(key) : limit, cost })
+})

@@ -8,7 +8,6 @@ import type { AnyActor } from "../engine/Actor.ts"
 import type { Engine } from "../engine/Engine.ts"
 import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import type { KeyedWindow, KeyedWindowOptions } from "./keyedWindow.ts"
-import * as Rules from "./rollingRules.ts"
 import { type WindowEngineOptions, windowLayers } from "./windowActor.ts"
 import { rollingWindow } from "./windowActors.ts"
 import { assertCap, type RollingCap, type WindowDecision } from "./windowDecision.ts"
@@ -79,10 +78,15 @@ export class RollingWindow extends Context.Service<
 }
 
 /** The methods of a service that counts units. */
-export const byUnits = (windows: KeyedWindow<number, WindowDecision>): RollingWindow["Service"] => ({
-  take: (key, options) => windows.take(key, options?.cost ?? 1),
-  peek: (key, options) => windows.peek(key, options?.cost ?? 1)
+export const byUnits = <Decision>(keyed: KeyedWindow<number, Decision>): KeyedUnits<Decision> => ({
+  take: (key, options) => keyed.take(key, options?.cost ?? 1),
+  peek: (key, options) => keyed.peek(key, options?.cost ?? 1)
 })
+
+interface KeyedUnits<Decision> {
+  readonly take: (key: string, options?: UnitsOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+  readonly peek: (key: string, options?: UnitsOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+}
 
 /** @throws InvalidArgument for a cap outside its range. */
 export const rollingCapOf = ({ limit, windowMillis }: RollingCapOptions): ((key: string) => RollingCap) => {
@@ -90,11 +94,7 @@ export const rollingCapOf = ({ limit, windowMillis }: RollingCapOptions): ((key:
   return (key) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
 }
 
-const windows = windowLayers(
-  rollingWindow,
-  (options: RollingCapOptions) => {
-    const capOf = rollingCapOf(options)
-    return (key, cost: number) => ({ ...capOf(key), cost })
-  },
-  (state, { windowMillis }) => (Rules.latest(state) ?? 0) + windowMillis
-)
+const windows = windowLayers(rollingWindow, (options: RollingCapOptions) => {
+  const capOf = rollingCapOf(options)
+  return (key, cost: number) => ({ ...capOf(key), cost })
+})

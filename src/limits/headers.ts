@@ -1,12 +1,14 @@
 /**
  * Writes a decision as HTTP headers (docs/platform.md, 3.1). Pure.
  */
+import type { BucketDecision } from "./bucketRules.ts"
 import type { Decision } from "./rules.ts"
 
 /**
  * The headers of a counted response: `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (Unix seconds),
- * and `Retry-After` (whole seconds, at least 1) if the request was refused. Empty for an unlimited plan. A response
- * that passed without an answer of the limiter was not counted and has none.
+ * and `Retry-After` (whole seconds, at least 1) if the request was refused. Of a token bucket they are the burst, the
+ * tokens that are left, and the time at which it is full. Empty for an unlimited plan. A response that passed without
+ * an answer of the limiter was not counted and has none.
  *
  * @example
  * ```ts
@@ -16,12 +18,13 @@ import type { Decision } from "./rules.ts"
  * console.log(rateLimitHeaders(decision)["X-RateLimit-Remaining"]) // 9
  * ```
  */
-export const rateLimitHeaders = (decision: Decision): Record<string, string> => {
+export const rateLimitHeaders = (decision: Decision | BucketDecision): Record<string, string> => {
   if (decision.limit === "unlimited") return {}
+  const reset = "fullAt" in decision ? Math.ceil(decision.fullAt / 1000) : decision.reset
   const headers: Record<string, string> = {
     "X-RateLimit-Limit": String(decision.limit),
     "X-RateLimit-Remaining": String(decision.remaining),
-    "X-RateLimit-Reset": String(decision.reset)
+    "X-RateLimit-Reset": String(reset)
   }
   if (!decision.allowed) headers["Retry-After"] = String(decision.retryAfterSeconds)
   return headers

@@ -1,12 +1,26 @@
 /**
- * Exports `sluice/limits`: limits as a library. `RateLimiter`, `RollingWindow`, `DistinctWindow` and `MonthlyQuota` are
- * Effect services; `FixedWindow`, `RollingWindowRule`, `DistinctWindowRule` and `MonthlyQuotaRule` are their rules
- * alone, each over one state. `makeMemory` is the request rate synchronous and without Effect, `LimiterActor` the same
- * as an actor of the engine.
+ * Exports `sluice/limits`: limits as a library. `RateLimiter`, `TokenBucket`, `RollingWindow`, `DistinctWindow` and
+ * `MonthlyQuota` are Effect services; `FixedWindow`, `TokenBucketRule`, `RollingWindowRule`, `DistinctWindowRule` and
+ * `MonthlyQuotaRule` are their rules alone, each over one state. `AllOrNone` decides over several of them together.
+ * `makeMemory` is the request rate synchronous and without Effect, `LimiterActor` the same as an actor of the engine.
  */
 import "../common/checkedPeers.ts"
 
+export { AllOrNone, type AllOrNoneDecision, type LimitAsks } from "./AllOrNone.ts"
 export * as LimiterActor from "./actor.ts"
+export {
+  type AskDecision,
+  type AskOptions,
+  type BucketAsk,
+  type DistinctAsk,
+  type FixedAsk,
+  type LimitAsk,
+  type MonthlyAsk,
+  maximumLimitsOfOne,
+  type RollingAsk
+} from "./allOrNoneRules.ts"
+export type { BucketCap, BucketDecision } from "./bucketRules.ts"
+export * as TokenBucketRule from "./bucketRules.ts"
 export { type DistinctCapOptions, DistinctWindow, type DistinctWindowOptions } from "./DistinctWindow.ts"
 export * as DistinctWindowRule from "./distinctRules.ts"
 export { InvalidArgument, LimiterFull, LimiterUnreachable, LimitReached } from "./errors.ts"
@@ -41,6 +55,7 @@ export {
   type UnlimitedDecision,
   type WindowState
 } from "./rules.ts"
+export { type BucketCapOptions, TokenBucket, type TokenBucketOptions } from "./TokenBucket.ts"
 export type { WindowEngineOptions } from "./windowActor.ts"
 export {
   maximumExactLimit,

@@ -11,7 +11,7 @@ import { Engine } from "../engine/EngineService.ts"
 import { attempt } from "./attempt.ts"
 import { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import { type KeyedLayers, keyedLayers } from "./keyedLayers.ts"
-import { counted, type KeyedWindow, type KeyedWindowOptions, makeKeyedWindow, type WindowRule } from "./keyedWindow.ts"
+import { type KeyedWindow, type KeyedWindowOptions, makeKeyedWindow, takenOf, type WindowRule } from "./keyedWindow.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
 /** How a window on the engine spreads its keys. See {@link RollingWindow}. */
@@ -66,7 +66,7 @@ export interface Window<State, Request, Decision> {
 }
 
 const windowActor = <State, Request, Decision extends WindowDecision>(
-  { initial, peek, record }: WindowRule<State, Request, Decision>,
+  rule: WindowRule<State, Request, Decision>,
   { decision, kind, request, state }: WindowSchemas<State, Request, Decision>
 ): WindowActor<State, Request, Decision> =>
   Actor.make<Command<Request>, Counted<Request>, State, Decision, never>({
@@ -75,13 +75,13 @@ const windowActor = <State, Request, Decision extends WindowDecision>(
     fact: Schema.Struct({ at: Schema.Finite, request }) as Actor.JsonCodec<Counted<Request>>,
     state,
     reply: decision,
-    initial: () => initial,
-    evolve: (before, fact) => record(before, fact.request, fact.at),
-    decide: (before, asked, { now }) => {
-      const told = peek(before, asked.request, now)
-      return asked._tag === "Take" && told.allowed
-        ? Actor.decided({ facts: [{ at: now, request: asked.request }], reply: counted(told) })
-        : Actor.decided({ reply: told })
+    initial: () => rule.initial,
+    evolve: (before, fact) => rule.record(before, fact.request, fact.at),
+    decide: (before, { _tag, request }, { now }) => {
+      const would = rule.peek(before, request, now)
+      if (_tag === "Peek" || !would.allowed) return Actor.decided({ reply: would })
+      const reply = takenOf(rule, would, request, () => rule.record(before, request, now))
+      return Actor.decided({ facts: [{ at: now, request }], reply })
     }
   })
 
@@ -121,12 +121,10 @@ const makeEngineWindow = <State, Asked, Request, Decision extends WindowDecision
 /**
  * The layers of a window's service.
  * @param capOf checks the options, and returns the function that completes a request with the cap of its key
- * @param endOf Unix milliseconds from which on a state equals a new one
  */
 export const windowLayers = <State, Asked, Request, Decision extends WindowDecision, Options extends object>(
   { actor, rule }: Window<State, Request, Decision>,
-  capOf: (options: Options) => (key: string, asked: Asked) => Request,
-  endOf: (state: State, options: Options) => number
+  capOf: (options: Options) => (key: string, asked: Asked) => Request
 ): KeyedLayers<
   KeyedWindow<Asked, Decision>,
   Options & KeyedWindowOptions,
@@ -134,7 +132,7 @@ export const windowLayers = <State, Asked, Request, Decision extends WindowDecis
   InvalidArgument
 > =>
   keyedLayers(
-    (options) => makeKeyedWindow(options, rule, capOf(options), (state) => endOf(state, options)),
+    (options) => makeKeyedWindow(options, rule, capOf(options)),
     (options) =>
       Effect.flatMap(
         attempt(() => capOf(options)),
@@ -162,6 +160,8 @@ export const RollingStateSchema = Schema.Struct({
   recent: Schema.optionalKey(Schema.Struct(entries))
 })
 export const MonthlyStateSchema = Schema.Struct({ endMillis: Schema.Finite, used: Schema.Finite })
+export const FixedStateSchema = Schema.Struct({ endMillis: Schema.Finite, used: Schema.Finite })
+export const BucketStateSchema = Schema.Struct({ atMillis: Schema.Finite, missing: Schema.Finite })
 export const DistinctStateSchema = Schema.Struct({
   startMillis: Schema.Finite,
   values: Schema.Array(Schema.String),

@@ -16,6 +16,7 @@ import { sendHttpBenchmarks } from "./rows/sendHttp.ts"
 import { sendQueueBenchmarks } from "./rows/sendQueue.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
 import { webhooksBenchmarks } from "./rows/webhooks.ts"
+import { windowsBenchmarks } from "./rows/windows.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
 
 export const benchmarks: ReadonlyArray<Benchmark> = [
@@ -31,6 +32,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...nodesBenchmarks,
   ...keysBenchmarks,
   ...limitsBenchmarks,
+  ...windowsBenchmarks,
   ...webhooksBenchmarks,
   ...sendBenchmarks,
   ...sendHttpBenchmarks,

@@ -25,7 +25,11 @@ const loadedBy = (entry: string): { readonly own: ReadonlyArray<string>; readonl
 }
 
 describe("an entry point", () => {
-  it.each(["limits/index.ts", "webhooks/index.ts"])("%s loads no engine, and no package but effect", (entry) => {
+  it.each([
+    "limits/index.ts",
+    "webhooks/index.ts",
+    "windows/index.ts"
+  ])("%s loads no engine, and no package but effect", (entry) => {
     const { own, packages } = loadedBy(entry)
     expect(own).toContain(entry)
     expect(own.filter((file) => /^engine\/(core|shell|memory|operator)\//.test(file))).toEqual([])

@@ -19,6 +19,8 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "limits/limiter.ts": "[ true, false ]",
   "limits/limited.ts": "[ 200, 429, 200 ]",
   "limits/plain.ts": "[ true, true, false ]",
+  "limits/bucket.ts": "[ true, 0, false, 1, 300 ]",
+  "limits/together.ts": "[ true, [ 'perMonth', 'domains' ], 20, 2500 ]",
   "outbox/transfers.ts": "[ 70, 130 ]",
   "reactors/orders.ts": "800 2",
   "reactors/anew.ts": "1",
@@ -45,10 +47,14 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "testing/specification.ts": "as specified",
   "testing/inMemory.ts": "passed",
   "testing/simulated.ts": "voucher: 20 scenarios, nothing found",
+  "windows/sales.ts": "2026-01-01T09:00:00.000Z 500 1",
+  "windows/visits.ts": "[ [ 0, 4800000, 3 ] ]",
+  "windows/join.ts": "{ at: 2000, value: 300 } undefined keys",
   "webhooks/receiver.ts": "",
   "webhooks/sender.ts": "orders.created { order: 7 }\nsucceeded",
   "webhooks/pausing.ts": "as specified",
   "examples/account.ts": "[ 200, 300, 'only 200 left' ]",
   "examples/probation.ts": "[ 3600000, 49, Infinity ]",
+  "examples/meter.ts": "[ 0, 'it is late', 1, [ 400, 50 ] ]",
   "examples/seats.ts": "[ 'held', 'it is not held for you', 'held', 'sold' ]"
 }

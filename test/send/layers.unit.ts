@@ -7,7 +7,7 @@ import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { layerLocal } from "../../src/engine/ports/Placement.ts"
-import { DistinctWindow, MonthlyQuota, RollingWindow } from "../../src/limits/index.ts"
+import { DistinctWindow, MonthlyQuota, RollingWindow, TokenBucket } from "../../src/limits/index.ts"
 import {
   Admission,
   DomainTier,
@@ -22,6 +22,7 @@ const { dayMillis, hourMillis } = SendLimits
 const start = Date.UTC(2026, 6, 1, 22, 0, 0)
 
 type Services =
+  | TokenBucket
   | RollingWindow
   | DistinctWindow
   | MonthlyQuota
@@ -35,7 +36,10 @@ type Services =
 const hour = { windowMillis: hourMillis, limit: 5 }
 const upgradeUrl = "https://up.test"
 
+const bucket = { burst: 5, tokens: 1, everyMillis: 600_000 }
+
 const inMemory = Layer.mergeAll(
+  TokenBucket.layerMemory(bucket),
   RollingWindow.layerMemory(hour),
   DistinctWindow.layerMemory({ windowMillis: hourMillis, limit: 2 }),
   MonthlyQuota.layerMemory({ limit: 7 }),
@@ -48,6 +52,7 @@ const inMemory = Layer.mergeAll(
 )
 
 const onEngine = Layer.mergeAll(
+  TokenBucket.layer(bucket),
   RollingWindow.layer(hour),
   DistinctWindow.layer({ windowMillis: hourMillis, limit: 2 }),
   MonthlyQuota.layer({ limit: 7 }),
@@ -60,6 +65,7 @@ const onEngine = Layer.mergeAll(
 )
 
 const actors = [
+  TokenBucket.actor,
   RollingWindow.actor,
   DistinctWindow.actor,
   MonthlyQuota.actor,
@@ -91,6 +97,8 @@ const email = (id: string, more: object = {}) => ({
 
 const units = (cost: number): Effect.Effect<unknown, unknown, Services> =>
   Effect.flatMap(RollingWindow, (window) => window.take("ann@x.test", { cost }))
+const tokens = (cost: number): Effect.Effect<unknown, unknown, Services> =>
+  Effect.flatMap(TokenBucket, (window) => window.take("ann@x.test", { cost }))
 const values = (...all: ReadonlyArray<string>): Effect.Effect<unknown, unknown, Services> =>
   Effect.flatMap(DistinctWindow, (window) => window.take("ann", all))
 const quota = (cost: number): Effect.Effect<unknown, unknown, Services> =>
@@ -109,6 +117,14 @@ const account = <A>(f: (service: Admission["Service"]) => Effect.Effect<A, unkno
   Effect.flatMap(Admission, f) as Effect.Effect<unknown, unknown, Services>
 
 const histories: Readonly<Record<string, ReadonlyArray<Step>>> = {
+  TokenBucket: [
+    [0, tokens(4)],
+    [5, tokens(2)],
+    [5, tokens(2)],
+    [1, tokens(6)],
+    [1, tokens(0)],
+    [28, Effect.flatMap(TokenBucket, (window) => window.peek("ann@x.test"))]
+  ],
   RollingWindow: [
     [0, units(3)],
     [10, units(2)],
@@ -265,6 +281,7 @@ describe("the services on an engine", () => {
       yield* life(
         Effect.gen(function* () {
           yield* (yield* RollingWindow).take("ann", { cost: 5 })
+          yield* (yield* TokenBucket).take("ann", { cost: 4 })
           yield* (yield* Holds).accept("s.test", 3, 2)
           const { send, setDailyCap, verify } = yield* Admission
           yield* verify("ann", "good.test")
@@ -275,6 +292,7 @@ describe("the services on an engine", () => {
       yield* life(
         Effect.gen(function* () {
           expect(yield* (yield* RollingWindow).take("ann")).toMatchObject({ allowed: false, used: 5 })
+          expect(yield* (yield* TokenBucket).take("ann", { cost: 2 })).toMatchObject({ allowed: false, remaining: 1 })
           expect((yield* (yield* Holds).accept("s.test", 1, 2)).held).toMatchObject([{ place: 1 }])
           const { dispatch } = yield* Admission
           expect(yield* dispatch("ann", [email("b")])).toMatchObject([{ state: "held" }])

@@ -8,6 +8,7 @@ import { engineMessages } from "./engineMessages.ts"
 import { engineNodes } from "./engineNodes.ts"
 import { engineStreams } from "./engineStreams.ts"
 import { handoff } from "./handoff.ts"
+import { limits } from "./limits.ts"
 import { mailTasks } from "./mailTasks.ts"
 import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
@@ -17,6 +18,7 @@ import { stores } from "./stores.ts"
 import { submission } from "./submission.ts"
 import { tasks } from "./tasks.ts"
 import { webhooks } from "./webhooks.ts"
+import { windows } from "./windows.ts"
 
 export const variants: ReadonlyArray<Variant> = [
   ...engine,
@@ -30,6 +32,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...send,
   ...sendActors,
   ...handoff,
+  ...limits,
+  ...windows,
   ...mailTasks,
   ...submission,
   ...access,

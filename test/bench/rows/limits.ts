@@ -44,7 +44,8 @@ const operationRows = (keys: number): Benchmark =>
       synchronous: operations("synchronous", keys),
       flexible: operations("flexible", keys),
       effect: operations("effect", keys),
-      fiberPerCall: operations("fiberPerCall", keys)
+      fiberPerCall: operations("fiberPerCall", keys),
+      bucket: operations("bucket", keys)
     },
     rows: [
       {
@@ -68,6 +69,14 @@ const operationRows = (keys: number): Benchmark =>
         figure: ({ fiberPerCall }) => fiberPerCall.perSecond,
         peer: ({ flexible }) => flexible.perSecond,
         note: "Effect.runSync(take(key))"
+      },
+      {
+        name: "bucket",
+        unit: "calls/s",
+        figure: ({ bucket }) => bucket.perSecond,
+        peer: ({ flexible }) => flexible.perSecond,
+        goal: atLeast(0.4),
+        note: "yield* take(key) of TokenBucket, one fiber"
       }
     ]
   })

@@ -7,7 +7,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Effect } from "effect"
 import { RateLimiterMemory } from "rate-limiter-flexible"
-import { makeMemory, RateLimiter } from "../../../src/limits/index.ts"
+import { makeMemory, RateLimiter, TokenBucket, TokenBucketRule } from "../../../src/limits/index.ts"
 import { serveWorkload } from "./workload.ts"
 
 /** A limit that no run reaches, so that both limiters do the work of an admitted request. */
@@ -62,6 +62,26 @@ const throughEffect = (keyCount: number, seconds: number): Promise<number> => {
     return yield* Effect.promise(() => operationsPerSecond(seconds, (times) => Effect.runPromise(some(times))))
   })
   return Effect.runPromise(Effect.provide(program, RateLimiter.layerMemory({ limit })))
+}
+
+/** `yield* bucket.take(key)` in one fiber after the other, of buckets that no run empties. */
+const tokenBucket = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  let next = 0
+  const program = Effect.gen(function* () {
+    const bucket = yield* TokenBucket
+    const some = (times: number) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < times; i++) {
+          const decision = yield* bucket.take(keys[next]!)
+          if (!decision.allowed) throw new Error("refused")
+          next = next + 1 === keyCount ? 0 : next + 1
+        }
+      })
+    return yield* Effect.promise(() => operationsPerSecond(seconds, (times) => Effect.runPromise(some(times))))
+  })
+  const full = { burst: TokenBucketRule.maximumBurst, tokens: TokenBucketRule.maximumBurst, everyMillis: 1_000 }
+  return Effect.runPromise(Effect.provide(program, TokenBucket.layerMemory(full)))
 }
 
 /** A fiber of its own for each call. */
@@ -133,13 +153,19 @@ const flexibleBytesPerKey = async (count: number): Promise<number> => {
 
 /** Who is measured, and of what: operations a second, or bytes per key. */
 export interface LimiterLoad {
-  readonly limiter: "synchronous" | "effect" | "fiberPerCall" | "flexible"
+  readonly limiter: "synchronous" | "effect" | "fiberPerCall" | "bucket" | "flexible"
   readonly measured: "operations" | "bytes"
   readonly keys: number
   readonly seconds: number
 }
 
-const operations = { synchronous, effect: throughEffect, fiberPerCall, flexible: rateLimiterFlexible }
+const operations = {
+  synchronous,
+  effect: throughEffect,
+  fiberPerCall,
+  bucket: tokenBucket,
+  flexible: rateLimiterFlexible
+}
 
 serveWorkload(({ keys, limiter, measured, seconds }: LimiterLoad) =>
   Effect.succeed({
