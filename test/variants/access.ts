@@ -165,9 +165,9 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "access: who may not is not counted",
-    find: ": counted(fiber, principal, take(principal))",
+    find: "return counted(fiber, principal, take(principal))",
     replace:
-      ": refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
+      "return refusalOf(principal) !== undefined ? enter(fiber, principal) : counted(fiber, principal, take(principal))",
     sentence: "a key without rights asks without limit",
     finders: ["requestRate.e2e"]
   },
@@ -216,8 +216,8 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "shedding: what is in work is never too much",
-    find: "if (isBehind({ all: this.total, own, organizations }, pace, of)) return false",
-    replace: "",
+    find: "return isBehind({ all: this.total, own, organizations }, this.pace.at(now), of)",
+    replace: "return this.total < 0 && isBehind({ all: this.total, own, organizations }, this.pace.at(now), of)",
     sentence: "a busy platform keeps requests for seconds and gigabytes in place of refusing them",
     finders: ["loadShedder.unit"]
   },
