@@ -6,14 +6,11 @@ import { PagedTable } from "./lists.tsx"
 
 export type AuditEntry = Answer<"GET", "/v1/audit">["data"][number]
 
-/** An act in words, such as "webhook endpoint: secret rotated". */
-const wordsOf = (act: string): string => act.replaceAll("_", " ").replace(".", ": ")
-
 const Actor = ({ actor }: Pick<AuditEntry, "actor">) => (
-  <>
+  <div>
     {actor.type}
     {actor.id !== null && <span class="sub mono">{actor.id}</span>}
-  </>
+  </div>
 )
 
 export const AuditList = ({ paged }: { readonly paged: Paged<AuditEntry> }) => (
@@ -34,7 +31,7 @@ export const AuditList = ({ paged }: { readonly paged: Paged<AuditEntry> }) => (
         isName: true,
         cell: ({ act, mode }) => (
           <>
-            {wordsOf(act)} {mode === "test" && <Chip state="test" word="Test" />}
+            <span class="mono type">{act}</span> {mode === "test" && <Chip state="test" word="Test" />}
           </>
         )
       },
