@@ -9,6 +9,7 @@ import { Effect, Exit } from "effect"
 import { often } from "../support/often.ts"
 import { patienceMillis } from "../support/patience.ts"
 import {
+  databaseWithTables,
   deployment,
   keys,
   names,
@@ -18,8 +19,8 @@ import {
   servingEngine,
   startEngine
 } from "./engineSupport.ts"
-import { waitUntil } from "./jetStreamSupport.ts"
-import type { NatsServer } from "./natsServers.ts"
+import { connectTo, eventually, waitUntil } from "./jetStreamSupport.ts"
+import { type NatsServer, threeServers } from "./natsServers.ts"
 
 const acknowledged = 400
 
@@ -53,7 +54,7 @@ const blocksOf = (folder: string): ReadonlyArray<string> =>
     .map((name) => join(folder, name))
 
 /** What a start finds: everything, or the reason of its refusal. */
-const startOn = (options: ProcessOptions, server: NatsServer) =>
+const startOn = (options: ProcessOptions, server: Pick<NatsServer, "kill" | "start">) =>
   Effect.scoped(
     Effect.gen(function* () {
       yield* server.start
@@ -121,6 +122,75 @@ describe("a damaged store of NATS", { timeout: patienceMillis }, () => {
       bytes[Math.floor(bytes.length / 2)]! ^= 1
       writeFileSync(index, bytes)
       assert.strictEqual(yield* startOn(options, server), "everything is there")
+    })
+  )
+})
+
+/** Notes, acknowledged, in a log of three copies whose servers have then stopped. */
+const writtenThrice = Effect.gen(function* () {
+  const servers = yield* threeServers
+  const { database } = yield* databaseWithTables
+  const natsUrl = servers.map(({ url }) => url).join(",")
+  const options: ProcessOptions = { natsUrl, database, replicas: 3, engine: noCheckpoints }
+  const first = yield* servingEngine(options)
+  yield* Effect.forEach(names(0, acknowledged), (text, index) => note(first.engine, text, keys[index % keys.length]), {
+    concurrency: 16,
+    discard: true
+  })
+  yield* Effect.forEach(servers, ({ kill }) => kill, { discard: true })
+  yield* first.stop
+  return { options, servers }
+})
+
+/** Makes a server the leader of the log. */
+const lead = Effect.fnUntraced(function* (servers: ReadonlyArray<NatsServer>, wanted: number) {
+  const { client } = yield* connectTo(servers.map(({ url }) => url).join(","))
+  const name = `n${wanted + 1}`
+  const ask = (subject: string, body = "") =>
+    Effect.tryPromise(async () => {
+      const answer = await client.request(`$JS.API.STREAM.${subject}.log-0`, body, { timeout: patienceMillis })
+      return answer.json<{ readonly cluster?: { readonly leader?: string } }>()
+    })
+  yield* eventually(
+    Effect.gen(function* () {
+      if ((yield* ask("INFO")).cluster?.leader === name) return
+      yield* ask("LEADER.STEPDOWN", JSON.stringify({ placement: { preferred: name } }))
+      return yield* Effect.fail("another one leads")
+    })
+  )
+})
+
+/** The damage that one server's copy gets while all are stopped. */
+const damages: Readonly<Record<string, (folder: string) => void>> = {
+  "flipped bits": (folder) => {
+    for (const block of blocksOf(folder)) {
+      const bytes = readFileSync(block)
+      for (let at = 500; at < bytes.length; at += 5_000) bytes[at]! ^= 1
+      writeFileSync(block, bytes)
+    }
+  },
+  "a block that was cut short": (folder) => {
+    for (const block of blocksOf(folder)) truncateSync(block, Math.floor(readFileSync(block).length / 2))
+  },
+  "no stream": (folder) => rmSync(join(folder, ".."), { recursive: true })
+}
+
+/** One damage in `npm test`, each with `SLUICE_TEST_SEEDS=all`: it takes three servers, twice a leader and 15 seconds. */
+const tried = Object.keys(damages).slice(0, often(4) > 1 ? undefined : 1)
+
+describe("one damaged copy of three", { timeout: patienceMillis }, () => {
+  it.live.each(tried)("with %s gives everything, also where its server leads", (damage) =>
+    Effect.gen(function* () {
+      const { options, servers } = yield* writtenThrice
+      const damaged = damage.length % servers.length
+      damages[damage]!(join(servers[damaged]!.store, "SLUICE", "streams", "log-0", "msgs"))
+      const all = {
+        start: Effect.forEach(servers, (server) => server.start, { discard: true, concurrency: 3 }),
+        kill: Effect.void
+      }
+      assert.strictEqual(yield* startOn(options, all), "everything is there")
+      yield* lead(servers, damaged)
+      assert.strictEqual(yield* startOn(options, { start: Effect.void, kill: Effect.void }), "everything is there")
     })
   )
 })
