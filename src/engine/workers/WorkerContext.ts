@@ -16,13 +16,16 @@ export interface WorkerContext {
 }
 
 /**
- * How much longer a worker keeps a job than its attempt may take: for recording the outcome and asking the reply. It
- * also covers clocks of other processes that are ahead by up to five seconds.
+ * How much longer a worker keeps a job than its attempt may take: to take it, to record the outcome, and for clocks of
+ * other processes that are ahead by up to five seconds.
  */
-export const leaseMarginMillis = 30_000
+export const leaseMarginMillis = 15_000
 
 /** The part of it that must be left when an attempt or a reply begins: the job may be somebody else's afterwards. */
 export const minimumMarginMillis = 10_000
+
+/** How long a worker keeps a job whose outcome it has stored, to ask the reply and record the end. */
+export const replyLeaseMillis = 25_000
 
 /** How long a reply is asked before the job waits again, and the pauses between the asks. */
 export const replyPatienceMillis = 10_000

@@ -9,7 +9,7 @@ import { lookupDeadlineMillis } from "../limits.ts"
 import { type TakenWorkerJob, type WorkerJobOutcome, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
 import { deadline } from "../shell/deadline.ts"
 import { askReply } from "./askReply.ts"
-import { leaseMarginMillis, minimumMarginMillis, replyHoldMillis, type WorkerContext } from "./WorkerContext.ts"
+import { minimumMarginMillis, replyHoldMillis, replyLeaseMillis, type WorkerContext } from "./WorkerContext.ts"
 import { type AttemptResult, mayTry, stepAfter } from "./workerRules.ts"
 import { type StoredAnswer, type StoredJob, TryLater, type WorkerOutcome } from "./workerTypes.ts"
 
@@ -141,7 +141,7 @@ const conclude = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const isOurs = yield* settle(context, job, {
     _tag: "Kept",
-    leasedUntil: now + leaseMarginMillis,
+    leasedUntil: now + replyLeaseMillis,
     payload: JSON.stringify(answered)
   })
   // Without the lease somebody else has the job, and may come to another outcome.
