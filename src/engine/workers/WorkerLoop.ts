@@ -48,6 +48,8 @@ export class WorkerLoop {
   private turn = 0
   /** When the next job of the pages so far is due that is not due yet. */
   private nextDueAt = Number.POSITIVE_INFINITY
+  /** Whether jobs of the pages so far were taken. */
+  private hasTaken = false
 
   constructor(context: WorkerContext) {
     this.context = context
@@ -109,7 +111,13 @@ export class WorkerLoop {
     }
     const claims = claimsOf(due, held, { isOrdered, now })
     const taken = claims.length === 0 ? 0 : yield* this.take(claims)
-    if (taken > 0 || this.places.size > 0) return
+    if (taken > 0) this.hasTaken = true
+    if (this.places.size > 0) return
+    // Where there was no slot for them, more may be due: on this page or an earlier one.
+    if (this.hasTaken) {
+      this.hasTaken = false
+      return
+    }
     const millis = claims.length > 0 ? passedOverMillis : Math.min(idleMillis, this.nextDueAt - now)
     yield* Effect.raceFirst(this.wakeup.wait, Effect.sleep(Duration.millis(millis)))
   })

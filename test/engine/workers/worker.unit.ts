@@ -369,6 +369,21 @@ describe("a worker", () => {
     })
   )
 
+  it.effect("finds a due job behind those of hundreds of organizations that are due later", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      payments.answer = ({ organization }) => (organization === "zed" ? Effect.succeed("receipt") : Effect.fail("away"))
+      const pausesMillis = [86_400_000]
+      const { place, seen } = yield* shop(makeDeployment(), payments, { concurrency: 64, retry: { pausesMillis } })
+      for (let number = 0; number < 300; number++) yield* place(`org_${number}`, "1", 1)
+      yield* elapse(3, 100)
+      assert.lengthOf(payments.calls, 300)
+      yield* place("zed", "1", 300)
+      yield* elapse(1, 100)
+      assert.deepStrictEqual(yield* seen("zed", "1"), ["placed 300", "receipt"])
+    })
+  )
+
   it.effect("waits for room in a store that is full, and parks nothing", () =>
     Effect.gen(function* () {
       const payments = new Payments()
