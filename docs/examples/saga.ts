@@ -42,8 +42,7 @@ const worker = (step: Step, run: (order: typeof State.Type, key: string) => Effe
       })
     }
   })
-
-const bank = new Map<string, number>() // outside, it knows a repeat by its idempotency key
+const bank = new Map<string, number>() // outside: it knows a repeat by its idempotency key
 const workers = [
   worker("placed", ({ cents }, key) => Effect.sync(() => void bank.set(key, cents))),
   worker("charged", ({ item }) => (item === "piano" ? Worker.giveUp("too heavy") : Effect.void)),
@@ -52,15 +51,10 @@ const workers = [
 
 const program = Effect.gen(function* () {
   const engine = yield* Engine.Engine
-  const order = (item: string, cents: number) =>
-    engine.ask(Order, { organization: "acme", key: item }, { step: "placed", item, cents })
-  yield* Effect.andThen(order("tea", 300), order("piano", 9_000))
+  for (const [key, cents] of Object.entries({ tea: 300, piano: 9_000 }))
+    yield* engine.ask(Order, { organization: "acme", key }, { step: "placed" as const, item: key, cents })
   yield* Worker.settled
-  const states = ["tea", "piano"].map((key) => engine.state(Order, { organization: "acme", key }))
-  return [
-    ...(yield* Effect.all(states)).map(({ step }) => step),
-    [...bank.values()].reduce((sum, cents) => sum + cents)
-  ]
-})
-const layer = Engine.layerMemory({ actors: [Order], workers })
-console.log(await Effect.runPromise(Effect.provide(program, layer))) // [ 'shipped', 'refunded', 300 ]
+  const stepOf = (key: string) => Effect.map(engine.state(Order, { organization: "acme", key }), ({ step }) => step)
+  return [yield* stepOf("tea"), yield* stepOf("piano"), ...bank.values()]
+}).pipe(Effect.provide(Engine.layerMemory({ actors: [Order], workers })))
+console.log(await Effect.runPromise(program)) // [ 'shipped', 'refunded', 300, 9000, -9000 ]

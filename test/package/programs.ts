@@ -22,6 +22,8 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "outbox/transfers.ts": "[ 70, 130 ]",
   "reactors/orders.ts": "800 2",
   "reactors/anew.ts": "1",
+  "workers/charge.ts": "[ 'paid under charge', 'not paid: the card was declined' ]",
+  "workers/repaired.ts": "1 the service answers 503 -> paid",
   "streams/orders.ts": "{ first: 1, last: 2 }",
   "streams/signals.ts": "1",
   "send/rolling.ts": "[ true, false, 3600 ]",
@@ -49,5 +51,6 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "webhooks/pausing.ts": "as specified",
   "examples/account.ts": "[ 200, 300, 'only 200 left' ]",
   "examples/probation.ts": "[ 3600000, 49, Infinity ]",
+  "examples/saga.ts": "[ 'shipped', 'refunded', 300, 9000, -9000 ]",
   "examples/seats.ts": "[ 'held', 'it is not held for you', 'held', 'sold' ]"
 }

@@ -1,6 +1,6 @@
 /** Defines the things that the attempts of a worker share. */
 import type { Engine } from "../EngineService.ts"
-import type { WorkerJobs } from "../ports/WorkerJobs.ts"
+import type { TakenWorkerJob, WorkerJobs } from "../ports/WorkerJobs.ts"
 import type { WorkerMetrics } from "./WorkerMetrics.ts"
 import type { Worker } from "./workerTypes.ts"
 
@@ -13,6 +13,11 @@ export interface WorkerContext {
   readonly served: () => ReadonlyArray<number>
   /** Called when jobs were put in, or one has left or waits again. */
   readonly changed: () => void
+}
+
+/** A job that this process holds. */
+export interface HeldJob extends TakenWorkerJob {
+  readonly leasedUntil: number
 }
 
 /**

@@ -11,8 +11,8 @@ import { lookupDeadlineMillis } from "../limits.ts"
 import { type DueOrganization, type JobClaim, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
 import { deadline } from "../shell/deadline.ts"
 import { Wakeup } from "../Wakeup.ts"
-import { attemptJob, type HeldJob } from "./attemptJob.ts"
-import { leaseMarginMillis, type WorkerContext } from "./WorkerContext.ts"
+import { attemptJob } from "./attemptJob.ts"
+import { type HeldJob, leaseMarginMillis, type WorkerContext } from "./WorkerContext.ts"
 import { claimsOf } from "./workerRules.ts"
 
 /** Organizations of a partition that one look reads. */

@@ -16,12 +16,14 @@ export class WorkerMetrics {
   constructor(worker: string, context: Context.Context<never>) {
     this.context = context
     const attributes = { job: worker }
-    const counter = (name: string, description: string) =>
-      Metric.counter(name, { description, incremental: true, attributes })
-    this.done = counter("sluice_jobs_done_total", "Jobs of a worker that are done")
-    this.failed = counter("sluice_jobs_failed_total", "Jobs of a worker that have failed for good")
-    this.retried = counter("sluice_jobs_retried_total", "Attempts of a worker's jobs that are followed by another one")
-    this.rejected = counter("sluice_jobs_replies_rejected_total", "Replies of a worker that their actors rejected")
+    const counted = (description: string) => ({ description, incremental: true, attributes }) as const
+    this.done = Metric.counter("sluice_jobs_done_total", counted("Jobs of a worker that are done"))
+    this.failed = Metric.counter("sluice_jobs_failed_total", counted("Jobs of a worker that have failed for good"))
+    this.retried = Metric.counter("sluice_jobs_retried_total", counted("Attempts that are followed by another one"))
+    this.rejected = Metric.counter(
+      "sluice_jobs_replies_rejected_total",
+      counted("Replies of a worker that their actors rejected")
+    )
     const gauge = (name: string, description: string) => Metric.gauge(name, { description, attributes })
     this.runningJobs = gauge("sluice_jobs_running", "Jobs that a worker of this process works on")
     this.waitingJobs = gauge("sluice_jobs_waiting", "Jobs of a worker that wait, on the partitions of this process")

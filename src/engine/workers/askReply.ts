@@ -6,9 +6,9 @@ import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect"
 import { Pauses } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
 import { isRetryable, OnceError } from "../errors.ts"
-import type { HeldJob } from "./attemptJob.ts"
 import {
   firstReplyPauseMillis,
+  type HeldJob,
   lastReplyPauseMillis,
   replyPatienceMillis,
   type WorkerContext

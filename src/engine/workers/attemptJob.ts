@@ -6,17 +6,18 @@
 import { Cause, Clock, Duration, Effect, Exit, Random } from "effect"
 import { describe } from "../describe.ts"
 import { lookupDeadlineMillis } from "../limits.ts"
-import { type TakenWorkerJob, type WorkerJobOutcome, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
+import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
 import { deadline } from "../shell/deadline.ts"
 import { askReply } from "./askReply.ts"
-import { minimumMarginMillis, replyHoldMillis, replyLeaseMillis, type WorkerContext } from "./WorkerContext.ts"
+import {
+  type HeldJob,
+  minimumMarginMillis,
+  replyHoldMillis,
+  replyLeaseMillis,
+  type WorkerContext
+} from "./WorkerContext.ts"
 import { type AttemptResult, mayTry, stepAfter } from "./workerRules.ts"
 import { type StoredAnswer, type StoredJob, TryLater, type WorkerOutcome } from "./workerTypes.ts"
-
-/** A job that this process holds. */
-export interface HeldJob extends TakenWorkerJob {
-  readonly leasedUntil: number
-}
 
 type Undecided = WorkerJobOutcome extends infer One
   ? One extends WorkerJobOutcome
