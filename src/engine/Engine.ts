@@ -176,7 +176,10 @@ const servedBy =
       )
     })
 
-/** The services that reactors and the effects of workers need. The engine gives the transaction, and itself. */
+/**
+ * The services that reactors and the effects of workers need. The engine gives the transaction, and itself. See
+ * {@link Engine.layer}.
+ */
 export type ProgramServices<R, W> = Exclude<R, ReactorTransaction> | Exclude<W, Engine>
 
 /** Gives a reactor's handler the services that it needs, which the engine's type demands. */

@@ -2,7 +2,7 @@
  * Defines workers: effects outside (a payment, an HTTP call) because of a stored fact or event, at least once and under
  * one idempotency key, with their outcome as a command (docs/workers.md). Workers are given to the engine in `workers`.
  */
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { AnyActor } from "./Actor.ts"
 import { Engine } from "./Engine.ts"
 import { EngineRefused } from "./errors.ts"
@@ -16,7 +16,7 @@ import {
   GiveUp,
   type RepliedJob,
   type ReplyOptions,
-  type StoredJob,
+  readStored,
   TryLater,
   type Worker,
   type WorkerAttempt,
@@ -183,7 +183,7 @@ export interface FailedJob {
   readonly key: string
   readonly partition: number
   readonly organization: string
-  /** The job as its schema writes it. */
+  /** The job as its schema writes it; undefined if the row cannot be read. */
   readonly job: unknown
   readonly attempts: number
   /** The last attempt's, or that of the reply. */
@@ -238,8 +238,7 @@ export const list = (
     const found = yield* jobs.failed(worker, { ...page, limit: limit + 1 })
     return {
       jobs: found.slice(0, limit).map(({ attempts, error, id, organization, partition, payload }) => {
-        // Rows hold the JSON of a stored job.
-        const { job } = JSON.parse(payload) as StoredJob
+        const job = readStored(payload)?.job
         return { key: id, partition, organization, job, attempts, error }
       }),
       hasMore: found.length > limit
@@ -267,8 +266,7 @@ export const retry = (
 ): Effect.Effect<number, EngineRefused | WorkerJobsUnavailable, Engine> =>
   Effect.gen(function* () {
     const { jobs, loops } = yield* workersOf(worker)
-    // Due from the beginning of time: the clocks of other processes may be behind this one.
-    const retried = yield* jobs.retry(worker, selectionOf(selection), 0)
+    const retried = yield* jobs.retry(worker, selectionOf(selection), yield* Clock.currentTimeMillis)
     for (const loop of loops) loop.notify()
     return retried
   })

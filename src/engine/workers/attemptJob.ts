@@ -17,7 +17,7 @@ import {
   type WorkerContext
 } from "./WorkerContext.ts"
 import { type AttemptResult, mayTry, stepAfter } from "./workerRules.ts"
-import { type StoredAnswer, type StoredJob, TryLater, type WorkerOutcome } from "./workerTypes.ts"
+import { readStored, type StoredAnswer, type StoredJob, TryLater, type WorkerOutcome } from "./workerTypes.ts"
 
 type Undecided = WorkerJobOutcome extends infer One
   ? One extends WorkerJobOutcome
@@ -149,12 +149,11 @@ const conclude = Effect.fnUntraced(function* (
   if (isOurs) yield* answer(context, job, answered)
 })
 
-const readStored = (payload: string): StoredJob => JSON.parse(payload) as StoredJob
-
 /** Carries out an attempt. Fails if the store does not take the outcome: the job comes back when its lease ends. */
 export const attemptJob = Effect.fnUntraced(function* (context: WorkerContext, job: HeldJob) {
   const { metrics, worker } = context
   const stored = readStored(job.payload)
+  if (stored === undefined) return yield* failAs(context, job, job.payload, "the stored job cannot be read")
   const begun = yield* Clock.currentTimeMillis
   if (begun + minimumMarginMillis + (stored.answer === undefined ? worker.timeoutMillis : 0) > job.leasedUntil)
     return void (yield* returnJob(context, job))

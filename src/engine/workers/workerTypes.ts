@@ -69,7 +69,7 @@ export interface Worker<out R = never> {
   readonly isOrdered: boolean
 }
 
-/** A worker's reply without its types. */
+/** A worker's reply without its types. See {@link Worker.make}. */
 export interface ErasedReply {
   readonly actor: AnyActor
   readonly windowMillis: number
@@ -149,6 +149,16 @@ export interface StoredAnswer {
   readonly failure?: string
   /** The reply that is still to be asked; absent if there is none. */
   readonly reply?: { readonly key: string; readonly command: unknown }
+}
+
+/** Reads a stored job; undefined if somebody has written something else there. */
+export const readStored = (payload: string): StoredJob | undefined => {
+  try {
+    const stored = JSON.parse(payload) as StoredJob | null
+    return typeof stored?.round === "number" && "job" in stored ? stored : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The largest job as JSON, in UTF-16 units. */

@@ -1,10 +1,14 @@
 /** Workers over an engine in memory (docs/workers.md): each record has one job, which is tried until its outcome is known, and whose reply counts once. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import * as Engine from "../../../src/engine/Engine.ts"
+import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
+import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
+import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
 import * as WorkerJobsMemory from "../../../src/engine/memory/WorkerJobsMemory.ts"
 import * as Parked from "../../../src/engine/Parked.ts"
-import { type WorkerJobOutcome, WorkerJobs, WorkerJobsUnavailable } from "../../../src/engine/ports/WorkerJobs.ts"
+import { layerLocal } from "../../../src/engine/ports/Placement.ts"
+import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../../../src/engine/ports/WorkerJobs.ts"
 import * as Worker from "../../../src/engine/Worker.ts"
 import { chargeWith, Order, Payments, shop } from "../support/charges.ts"
 import { elapse, makeDeployment } from "../support/deployment.ts"
@@ -151,6 +155,26 @@ describe("a failed job", () => {
       assert.strictEqual(yield* as(engine)(Worker.dismiss("charge", { key })), 1)
       assert.deepStrictEqual((yield* as(engine)(Worker.list("charge", { limit: 9 }))).jobs, [])
       assert.deepStrictEqual(yield* seen("bolt", "1"), ["placed 300", "not paid: the account is closed (1)"])
+    })
+  )
+
+  it.effect("whose row cannot be read is shown, and holds up no other one", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const { engine, place, seen } = yield* shop(deployment, payments, { isOrdered: true })
+      yield* place("acme", "1", 1)
+      yield* elapse(1, 100)
+      const [first] = [{ id: "charge.0", partition: 0, organization: "acme", sequence: 0, index: 0, dueAt: 0 }]
+      deployment.workerJobs.get("charge")!.put([{ ...first!, payload: "{}" }])
+      yield* place("acme", "2", 2)
+      yield* elapse(1, 100)
+      assert.deepStrictEqual(yield* seen("acme", "2"), ["placed 2", "receipt 2"])
+      const { jobs } = yield* as(engine)(Worker.list("charge", { limit: 9 }))
+      assert.deepStrictEqual(
+        jobs.map(({ error, key }) => [key, error]),
+        [["charge.0", "the stored job cannot be read"]]
+      )
     })
   )
 
@@ -418,9 +442,10 @@ describe("a worker", () => {
       const workers = [chargeWith(new Payments())]
       const stranger = yield* Effect.flip(Layer.build(Engine.layerMemory({ actors: [], workers })))
       assert.include(stranger.message, "order is not among the engine's actors")
-      const built = yield* Layer.build(Engine.layerMemory({ actors: [Order], workers }))
-      assert.isDefined(Context.get(built, Engine.Engine))
-      assert.isFalse(built.mapUnsafe.has(WorkerJobs.key))
+      const poor = Engine.layer({ actors: [Order], workers }).pipe(
+        Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsMemory.layer, layerLocal])
+      )
+      assert.include((yield* Effect.flip(Layer.build(poor))).message, "provide WorkerJobs")
     })
   )
 })
