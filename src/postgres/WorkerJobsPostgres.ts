@@ -3,8 +3,9 @@
  * worker and its organization. Needs `SqlClient`, the one of the reactors' transactions, and the table of
  * `migrations.ts`.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import * as GroupCommit from "../common/groupCommit.ts"
 import {
   type DueOrganization,
   type FailedJobSelection,
@@ -59,8 +60,24 @@ const queueOutcome = ({ attempt, id, ...outcome }: WorkerJobOutcome): JobOutcome
 
 type Service = WorkerJobs["Service"]
 
+type Outcomes = GroupCommit.GroupCommit<JobOutcome, boolean, WorkerJobsUnavailable>
+
+/** Records the outcomes of many attempts with few statements. Says of each whether it counted. */
+const outcomesOf = (queue: WorkQueue) =>
+  GroupCommit.make({
+    maximumBatch: 512,
+    maximumWaiting: 4_096,
+    write: (outcomes: ReadonlyArray<JobOutcome>) =>
+      Effect.map(ofQueue(queue.settle(outcomes)), (counted) => {
+        // Of two attempts at one job only the later one can have counted: the job was taken again for it.
+        const last = new Map<string, number>()
+        for (const { attempt, id } of outcomes) last.set(id, Math.max(attempt, last.get(id) ?? 0))
+        return outcomes.map(({ attempt, id }) => counted.has(id) && last.get(id) === attempt)
+      })
+  })
+
 /** Jobs in, and out with their outcomes. */
-const filling = (queue: WorkQueue): Pick<Service, "put" | "settle"> => ({
+const filling = (queue: WorkQueue, outcomes: Outcomes): Pick<Service, "put" | "settle"> => ({
   put: (worker, jobs) =>
     ofQueue(
       queue.put(
@@ -76,7 +93,7 @@ const filling = (queue: WorkQueue): Pick<Service, "put" | "settle"> => ({
         }))
       )
     ),
-  settle: (_, outcome) => Effect.map(ofQueue(queue.settle([queueOutcome(outcome)])), (counted) => counted.size > 0)
+  settle: (_, outcome) => outcomes.submit(queueOutcome(outcome))
 })
 
 /** The organizations with jobs. This walks from group to group through the index, and does not read the jobs between. */
@@ -236,11 +253,11 @@ const operating = (sql: SqlClient.SqlClient): Pick<Service, "failed" | "retry" |
   }
 }
 
-export const make: Effect.Effect<Service, never, SqlClient.SqlClient> = Effect.gen(function* () {
+export const make: Effect.Effect<Service, never, SqlClient.SqlClient | Scope.Scope> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const queue = yield* makeQueue(workerJobsTable)
   return WorkerJobs.of({
-    ...filling(queue),
+    ...filling(queue, yield* outcomesOf(queue)),
     due: dueIn(sql),
     take: takeFrom(sql, queue),
     ...operating(sql)

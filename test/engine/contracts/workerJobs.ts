@@ -100,7 +100,8 @@ const takingJobs = (it: Vitest.MethodsNonLive<WorkerJobsHarness>): void => {
         { _tag: "Failed", error: "late", payload: "late" }
       ])
         assert.isFalse(yield* settle(first!, outcome))
-      assert.isTrue(yield* settle(second!, { _tag: "Done" }))
+      const both = [settle(first!, { _tag: "Done" }), settle(second!, { _tag: "Done" })]
+      assert.deepStrictEqual(yield* Effect.all(both, { concurrency: "unbounded" }), [false, true])
       assert.isFalse(yield* settle(second!, { _tag: "Done" }))
       assert.strictEqual((yield* jobs.figures(worker, [0])).open, 0)
     })
