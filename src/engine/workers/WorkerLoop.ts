@@ -18,8 +18,9 @@ import { claimsOf } from "./workerRules.ts"
 /** Organizations of a partition that one look reads. */
 const pageSize = 256
 
-/** The longest wait between two looks, and the wait after jobs that somebody else took first. */
+/** The longest wait between two looks, while no partition serves, and after jobs that somebody else took first. */
 const idleMillis = 5_000
+const startMillis = 250
 const passedOverMillis = 100
 
 /** The wait after a look that has failed. */
@@ -118,7 +119,8 @@ export class WorkerLoop {
       this.hasTaken = false
       return
     }
-    const millis = claims.length > 0 ? passedOverMillis : Math.min(idleMillis, this.nextDueAt - now)
+    const idle = this.context.served().length === 0 ? startMillis : idleMillis
+    const millis = claims.length > 0 ? passedOverMillis : Math.min(idle, this.nextDueAt - now)
     yield* Effect.raceFirst(this.wakeup.wait, Effect.sleep(Duration.millis(millis)))
   })
 

@@ -5,7 +5,7 @@
 import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect"
 import { Pauses } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
-import { isRetryable, OnceError } from "../errors.ts"
+import { isRetryable, OnceError, PartitionStopped, Quarantined } from "../errors.ts"
 import {
   firstReplyPauseMillis,
   type HeldJob,
@@ -19,6 +19,9 @@ import type { StoredAnswer } from "./workerTypes.ts"
 export type ReplyAnswer = "accepted" | "rejected" | { readonly isFinal: boolean; readonly reason: string }
 
 const isOnceError = Schema.is(OnceError)
+
+/** Whether an operator has to repair the place of the actor: the reply can be asked after that. */
+const isLasting = Schema.is(Schema.Union([PartitionStopped, Quarantined]))
 
 /** The idempotency key of a reply; the prefix keeps it apart from those of the program. */
 const onceKeyOf = (id: string, round: number): string => `sluice.worker ${id} ${round}`
@@ -43,6 +46,7 @@ export const askReply = Effect.fnUntraced(function* (
     if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
     if (!Cause.hasDies(exit.cause) && !isOnceError(error)) return "rejected"
     const reason = describe(error)
+    if (isLasting(error)) return { isFinal: false, reason }
     if (!isRetryable(error, { isIdempotent: true })) return { isFinal: true, reason }
     if ((yield* Clock.currentTimeMillis) - begun >= replyPatienceMillis) return { isFinal: false, reason }
     yield* Effect.sleep(Duration.millis(pauses.afterFailure()))

@@ -4,6 +4,7 @@
  * known to the actor.
  */
 import { Cause, Clock, Duration, Effect, Exit, Random } from "effect"
+import { backoff } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
 import { lookupDeadlineMillis } from "../limits.ts"
 import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
@@ -25,16 +26,19 @@ type Undecided = WorkerJobOutcome extends infer One
     : never
   : never
 
+/** Tries of an outcome that the store does not take: while PostgreSQL restarts, an effect need not be repeated. */
+const settleTries = { times: 3, schedule: backoff(500, 2_000) }
+
 /** Records an outcome; false if the job is somebody else's by now, who then decides about it. */
 const settle = ({ jobs, worker }: WorkerContext, { attempt, id }: HeldJob, outcome: Undecided) =>
-  Effect.uninterruptible(
+  Effect.suspend(() =>
     deadline(
       // Each outcome is whole with the two.
       jobs.settle(worker.name, { ...outcome, id, attempt } as WorkerJobOutcome),
       lookupDeadlineMillis,
       () => new WorkerJobsUnavailable({ message: "the store of jobs does not answer" })
     )
-  )
+  ).pipe(Effect.retry(settleTries), Effect.uninterruptible)
 
 /** Gives a job back that was not tried, or whose attempt a shutdown has ended. */
 const returnJob = (context: WorkerContext, job: HeldJob) =>

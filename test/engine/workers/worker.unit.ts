@@ -229,7 +229,8 @@ describe("a reply", () => {
       const payments = new Payments()
       const deployment = makeDeployment()
       const real = WorkerJobsMemory.make(deployment.workerJobs)
-      const lost = { ends: 2 }
+      // Twice all four tries are in vain.
+      const lost = { ends: 8 }
       const settle = (worker: string, outcome: WorkerJobOutcome) => {
         const isEnd = outcome._tag === "Done" || outcome._tag === "Failed"
         if (isEnd && lost.ends-- > 0) return Effect.fail(new WorkerJobsUnavailable({ message: "died" }))
@@ -237,7 +238,7 @@ describe("a reply", () => {
       }
       const { place, seen } = yield* shop(deployment, payments, { retry }, { workerJobs: { ...real, settle } })
       yield* place("acme", "1", 300)
-      // Twice it comes back when its lease ends.
+      // The job comes back when its lease ends.
       yield* elapse(180)
       assert.isBelow(lost.ends, 0)
       assert.deepStrictEqual(yield* seen("acme", "1"), ["placed 300", "receipt 300"])
@@ -269,6 +270,27 @@ describe("a reply", () => {
       yield* elapse(60)
       assert.deepStrictEqual(yield* second.seen("acme", "1"), ["placed 300", "receipt"])
       assert.lengthOf(payments.calls, 1)
+    })
+  )
+})
+
+describe("an outcome", () => {
+  it.effect("that the store does not take at first is recorded a moment later, and the effect is not repeated", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      const faults = { left: 2 }
+      const settle = (worker: string, outcome: WorkerJobOutcome) =>
+        faults.left-- > 0
+          ? Effect.fail(new WorkerJobsUnavailable({ message: "it restarts" }))
+          : real.settle(worker, outcome)
+      const { place, seen } = yield* shop(deployment, payments, { retry }, { workerJobs: { ...real, settle } })
+      yield* place("acme", "1", 300)
+      yield* elapse(5, 100)
+      assert.deepStrictEqual(yield* seen("acme", "1"), ["placed 300", "receipt 300"])
+      assert.lengthOf(payments.calls, 1)
+      assert.strictEqual((yield* real.figures("charge", [0])).open, 0)
     })
   )
 })
