@@ -60,6 +60,13 @@ export const engineWorkers: ReadonlyArray<Variant> = [
     finders: ["workers/worker.unit"]
   },
   {
+    name: "engine: an outcome is offered to the store once",
+    find: ").pipe(Effect.retry(settleTries), Effect.uninterruptible)",
+    replace: ").pipe(Effect.uninterruptible)",
+    sentence: "each restart of PostgreSQL repeats the effects under way",
+    finders: ["workers/worker.unit"]
+  },
+  {
     name: "engine: the key of a job changes by attempt",
     find: "worker.run(stored.job, { key: id, attempt,",
     replace: "worker.run(stored.job, { key: `${id}.${attempt}`, attempt,",

@@ -1,13 +1,14 @@
 /** Workers over an engine in memory (docs/workers.md): each record has one job, which is tried until its outcome is known, and whose reply counts once. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
+import { partitionOf } from "../../../src/engine/address.ts"
 import * as Engine from "../../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
 import * as WorkerJobsMemory from "../../../src/engine/memory/WorkerJobsMemory.ts"
 import * as Parked from "../../../src/engine/Parked.ts"
-import { layerLocal } from "../../../src/engine/ports/Placement.ts"
+import { layerLocal, Placement } from "../../../src/engine/ports/Placement.ts"
 import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../../../src/engine/ports/WorkerJobs.ts"
 import * as Worker from "../../../src/engine/Worker.ts"
 import { chargeWith, Order, Payments, shop } from "../support/charges.ts"
@@ -311,6 +312,42 @@ describe("a worker", () => {
       yield* elapse(60)
       assert.strictEqual(payments.mostOpen, 1)
       assert.deepStrictEqual(yield* second.seen("acme", "1"), ["placed 300", "receipt"])
+    })
+  )
+
+  it.effect("of each of two processes does the jobs of its own partitions, and either one may retry all", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment({ partitions: 2 })
+      const names = ["org_1", "org_2", "org_3", "org_4"]
+      const processes = yield* Effect.forEach([0, 1], (owned) => {
+        const payments = new Payments()
+        payments.answer = () => Worker.giveUp("closed")
+        const placement = Placement.of({
+          place: (_, serve) => Effect.asVoid(Effect.forkScoped(serve(owned), { startImmediately: true })),
+          owns: () => Effect.succeed(true)
+        })
+        const placementLayer = Layer.succeed(Placement, placement)
+        const more = { config: { partitions: 2 }, placementLayer }
+        return Effect.map(shop(deployment, payments, { retry }, more), (running) => ({ ...running, payments }))
+      })
+      const ownerOf = (organization: string) => processes[partitionOf(organization, 2)]!
+      for (const organization of names) yield* ownerOf(organization).place(organization, "1", 300)
+      yield* elapse(1, 100)
+      for (const { payments } of processes) payments.answer = () => Effect.succeed("receipt")
+      assert.strictEqual(yield* as(processes[0]!.engine)(Worker.retry("charge")), names.length)
+      yield* elapse(6, 100)
+      for (const organization of names)
+        assert.deepStrictEqual(yield* ownerOf(organization).seen(organization, "1"), [
+          "placed 300",
+          "not paid: closed (1)",
+          "receipt"
+        ])
+      for (const [owned, { payments }] of processes.entries()) {
+        const own = names.filter((organization) => partitionOf(organization, 2) === owned)
+        assert.isAbove(own.length, 0)
+        assert.deepStrictEqual([...new Set(payments.calls.map(({ organization }) => organization))].sort(), own)
+        assert.lengthOf(payments.calls, 2 * own.length)
+      }
     })
   )
 
