@@ -80,8 +80,8 @@ const erasedReply = <Job, A, Command>(
 })
 
 /**
- * Defines a worker (docs/workers.md). Each record for which `toJob` gives a job causes exactly one; `run` is tried until
- * it succeeds, gives up, or has no attempts left. The outcome becomes a command, which counts once.
+ * Defines a worker (docs/workers.md). Each record for which `toJob` gives a job causes exactly one; `run` is tried
+ * until it succeeds, gives up, or has no attempts left. The outcome becomes a command, which counts once.
  *
  * @example
  * ```ts
@@ -171,7 +171,7 @@ export const giveUp = (reason: string): Effect.Effect<never, GiveUp> => Effect.f
  * import { Effect } from "effect"
  * import { Worker } from "sluice"
  *
- * export const checked = (status: number) => (status === 429 ? Worker.tryLater("too many requests", 60_000) : Effect.void)
+ * export const checked = (status: number) => (status === 429 ? Worker.tryLater("it is busy", 60_000) : Effect.void)
  * ```
  */
 export const tryLater = (reason: string, afterMillis: number): Effect.Effect<never, TryLater> =>
@@ -249,8 +249,8 @@ const selectionOf = ({ key, organization }: FailedSelection) => ({ id: key, orga
 
 /**
  * Lets failed jobs be tried again, with all their attempts and the same keys: one, those of an organization, or all, at
- * most 1,000 at a call. Returns their number. A job whose reply has failed is only replied again. The outcome is replied
- * even if a failure was replied before.
+ * most 1,000 at a call. Returns their number. A job whose reply has failed is only replied again. The outcome is
+ * replied even if a failure was replied before.
  *
  * @example
  * ```ts

@@ -96,7 +96,7 @@ const filling = (queue: WorkQueue, outcomes: Outcomes): Pick<Service, "put" | "s
   settle: (_, outcome) => outcomes.submit(queueOutcome(outcome))
 })
 
-/** The organizations with jobs. This walks from group to group through the index, and does not read the jobs between. */
+/** The organizations with jobs. It walks from group to group through the index, and does not read the jobs between. */
 const dueIn = (sql: SqlClient.SqlClient): Service["due"] => {
   const table = tableOf(sql, workerJobsTable)
   return (worker, partitions, { isOrdered, limit }) => {

@@ -148,7 +148,7 @@ export class WorkerLoop {
     return due
   })
 
-  /** Takes jobs and begins their attempts, which an interruption between the two would leave to the end of the lease. */
+  /** Takes jobs and begins their attempts. An interruption between the two would leave them until their leases end. */
   private take(claims: ReadonlyArray<JobClaim>): Effect.Effect<number, WorkerJobsUnavailable> {
     const { jobs, worker } = this.context
     return Effect.uninterruptible(

@@ -115,7 +115,7 @@ const answer = Effect.fnUntraced(function* (
   yield* settle(context, job, { _tag: "Again", dueAt: now + replyHoldMillis, error: asked.reason })
 })
 
-/** The reply that an outcome means, as it is stored. Throws if `toCommand` does, or if the command cannot be encoded. */
+/** The reply of an outcome, as it is stored. Throws if `toCommand` does, or if the schema refuses the command. */
 const replyOf = (
   { worker: { reply } }: WorkerContext,
   { id, organization }: HeldJob,
