@@ -57,7 +57,7 @@ export interface ReplyOptions<Job, A, Command> {
 export interface Worker<out R = never> {
   readonly name: string
   readonly wants: (record: LogRecord) => boolean
-  /** The job of a record as its schema writes it; undefined if none. Throws if `toJob` does, or the schema refuses it. */
+  /** The job of a record as its schema writes it; undefined if none. Throws if `toJob` or the schema does. */
   readonly jobOf: (record: LogRecord) => unknown
   /** Begins an attempt at a job of that form. Throws if it cannot be read. */
   readonly run: (job: unknown, attempt: WorkerAttempt) => Effect.Effect<unknown, unknown, R>

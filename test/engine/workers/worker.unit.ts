@@ -1,6 +1,6 @@
 /** Workers over an engine in memory (docs/workers.md): each record has one job, which is tried until its outcome is known, and whose reply counts once. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { partitionOf } from "../../../src/engine/address.ts"
 import * as Engine from "../../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
@@ -8,6 +8,7 @@ import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
 import * as WorkerJobsMemory from "../../../src/engine/memory/WorkerJobsMemory.ts"
 import * as Parked from "../../../src/engine/Parked.ts"
+import * as Publish from "../../../src/engine/Publish.ts"
 import { layerLocal, Placement } from "../../../src/engine/ports/Placement.ts"
 import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../../../src/engine/ports/WorkerJobs.ts"
 import * as Worker from "../../../src/engine/Worker.ts"
@@ -18,6 +19,9 @@ import { measured, metricOf } from "../support/purses.ts"
 
 /** Pauses of a second, ten and a hundred, unshortened. */
 const retry = { pausesMillis: [1_000, 10_000, 100_000], jitter: 0 }
+
+/** A service of the program. */
+class Receipts extends Context.Service<Receipts, string>()("test/Receipts") {}
 
 const as = (engine: Engine.Engine["Service"]) => Effect.provideService(Engine.Engine, engine)
 
@@ -406,6 +410,8 @@ describe("a worker", () => {
       payments.answer = ({ organization }) =>
         organization === "acme" ? Deferred.await(isOver) : Effect.succeed("receipt")
       const { place, seen } = yield* shop(makeDeployment(), payments, { concurrency: 4 })
+      // Before the engine stops, which waits for them.
+      yield* Effect.addFinalizer(() => Deferred.succeed(isOver, "receipt"))
       for (let order = 1; order <= 20; order++) yield* place("acme", String(order), order)
       yield* elapse(1, 100)
       for (const organization of ["bolt", "cask"]) yield* place(organization, "1", 300)
@@ -416,7 +422,6 @@ describe("a worker", () => {
         payments.calls.filter(({ organization }) => organization === "acme"),
         2
       )
-      yield* Deferred.succeed(isOver, "receipt")
     })
   )
 
@@ -493,6 +498,32 @@ describe("a worker", () => {
       queue.jobs.clear()
       yield* elapse(10)
       assert.deepStrictEqual(yield* seen("acme", "1"), ["placed 300", "receipt 300"])
+    })
+  )
+
+  it.effect("has the services that its effect needs from the engine's layer, and the engine", () =>
+    Effect.gen(function* () {
+      const asking = Worker.make({
+        name: "asking",
+        from: Publish.facts(Order),
+        job: Schema.String,
+        toJob: ({ fact, key }) => (fact._tag === "Place" ? key : undefined),
+        run: (key, { organization }) =>
+          Effect.gen(function* () {
+            const engine = yield* Engine.Engine
+            const receipt = yield* Receipts
+            yield* engine.ask(Order, { organization, key }, { _tag: "Paid", receipt })
+          })
+      })
+      const layer: Layer.Layer<Engine.Engine, Engine.EngineRefused, Receipts> = Engine.layerMemory({
+        actors: [Order],
+        workers: [asking]
+      })
+      const built = yield* Layer.build(Layer.provide(layer, Layer.succeed(Receipts, "number 7")))
+      const engine = Context.get(built, Engine.Engine)
+      yield* engine.ask(Order, { organization: "acme", key: "1" }, { _tag: "Place", cents: 300 })
+      yield* elapse(1, 100)
+      assert.deepStrictEqual(yield* engine.state(Order, { organization: "acme", key: "1" }), ["placed 300", "number 7"])
     })
   )
 
