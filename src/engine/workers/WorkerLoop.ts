@@ -26,8 +26,9 @@ const passedOverMillis = 100
 /** The wait after a look that has failed. */
 const retryMillis = 2_000
 
-/** How often the metrics count the rows. */
+/** How often the metrics count the rows, and how many times longer the pause is than the count. */
 const figuresMillis = 10_000
+const figuresShare = 20
 
 /** How long a shutdown waits for attempts that it has interrupted. */
 const interruptMillis = 6_000
@@ -79,7 +80,12 @@ export class WorkerLoop {
       const found = yield* deadline(jobs.figures(this.name, served()), lookupDeadlineMillis, silent)
       metrics.figures(found, this.running.size, yield* Clock.currentTimeMillis)
     })
-    return Effect.forever(Effect.andThen(Effect.ignore(figures), Effect.sleep(Duration.millis(figuresMillis))))
+    const once = Effect.gen(function* () {
+      const [took] = yield* Effect.timed(Effect.ignore(figures))
+      // A count of many rows takes long, and must not keep the store busy.
+      yield* Effect.sleep(Duration.millis(Math.max(figuresMillis, Duration.toMillis(took) * figuresShare)))
+    })
+    return Effect.forever(once)
   }
 
   /** Waits for the attempts at most that long, then interrupts them: they give their jobs back. */

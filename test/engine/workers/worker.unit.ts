@@ -472,6 +472,29 @@ describe("a worker", () => {
     })
   )
 
+  it.effect(
+    "shows its jobs in the metrics: those that wait, run and have failed, and the age of the oldest due one",
+    () =>
+      Effect.gen(function* () {
+        const payments = new Payments()
+        const isOver = yield* Deferred.make<string>()
+        payments.answer = ({ cents }) => (cents === 1 ? Worker.giveUp("declined") : Deferred.await(isOver))
+        const timeoutMillis = 600_000
+        const { place } = yield* shop(makeDeployment(), payments, { concurrency: 1, timeoutMillis })
+        yield* Effect.addFinalizer(() => Deferred.succeed(isOver, "receipt"))
+        yield* place("acme", "1", 1)
+        yield* elapse(1, 100)
+        for (const key of ["2", "3", "4"]) yield* place("acme", key, 300)
+        yield* elapse(60)
+        const shown = (name: string) => Effect.map(metricOf(name), ([metric]) => metric?.value)
+        assert.strictEqual(yield* shown("sluice_jobs_running"), 1)
+        assert.strictEqual(yield* shown("sluice_jobs_waiting"), 2)
+        assert.strictEqual(yield* shown("sluice_jobs_failed"), 1)
+        assert.strictEqual(yield* shown("sluice_jobs_failed_total"), 1)
+        assert.isAtLeast((yield* shown("sluice_jobs_oldest_seconds")) as number, 45)
+      }).pipe(measured)
+  )
+
   it.effect("waits for room in a store that is full, and parks nothing", () =>
     Effect.gen(function* () {
       const payments = new Payments()
