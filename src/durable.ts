@@ -11,7 +11,6 @@ import { SqlClient } from "effect/sql"
 import { version } from "./common/version.ts"
 import { defaultConfig } from "./engine/config.ts"
 import * as Engine from "./engine/Engine.ts"
-import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
 import type { ProgramStreams } from "./engine/ports/ProgramStreams.ts"
 import { requireOwnLogs } from "./engine/shell/partition/ownLogs.ts"
 import type { NatsFiles } from "./nats/access.ts"
@@ -26,6 +25,7 @@ import { engineMigrations } from "./postgres/migrations.ts"
 import * as PgClient from "./postgres/PgClient.ts"
 import * as PlacementPostgres from "./postgres/PlacementPostgres.ts"
 import { claimDatabase, DatabaseTaken, NamespaceChanged, requireOwnDatabase } from "./postgres/program.ts"
+import * as WorkerJobsPostgres from "./postgres/WorkerJobsPostgres.ts"
 
 /** Where the stores are, and what is chosen about them. See {@link Durable.layer}. */
 export interface DurableOptions extends StoreOptions {
@@ -167,7 +167,7 @@ const words = { maximumBytes: "maximumLogBytes", partitions: "config.partitions"
  * )
  * ```
  */
-export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: DurableOptions) => {
+export const layer = <R = never, W = never>(engine: Engine.EngineOptions<R, W>, options: DurableOptions) => {
   const { actors, lanes = [] } = engine
   const program = { kinds: [...actors, ...lanes].map(({ kind }) => kind), namespace: options.namespace }
   // Noted when the log is known to be this database's: a start that is refused leaves the choice of a namespace open.
@@ -186,7 +186,8 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
           words
         }),
         CheckpointsPostgres.layer,
-        CursorsPostgres.layer
+        CursorsPostgres.layer,
+        WorkerJobsPostgres.layer
       )
     ),
     Layer.provideMerge(ProgramStreamsJetStream.layer),
@@ -206,7 +207,7 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
   ) as Layer.Layer<
     Engine.Engine | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient,
     DurableError,
-    Exclude<R, ReactorTransaction | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient>
+    Exclude<Engine.ProgramServices<R, W>, PgClient.PgClient | ProgramStreams | SqlClient.SqlClient>
   >
 }
 

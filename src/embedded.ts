@@ -15,7 +15,6 @@ import { type DataFolder, openDataFolder } from "./embedded/dataFolder.ts"
 import { startEmbedded } from "./embedded/EmbeddedServers.ts"
 import { DataFolderUnusable, type EmbeddedError, reasonOf } from "./embedded/errors.ts"
 import type * as Engine from "./engine/Engine.ts"
-import type { ReactorTransaction } from "./engine/ports/Cursors.ts"
 import type { ProgramStreams } from "./engine/ports/ProgramStreams.ts"
 import type * as PgClient from "./postgres/PgClient.ts"
 
@@ -127,13 +126,13 @@ export const layerServers = (options: ServersOptions = {}): Layer.Layer<Servers,
  * const forDevelopment = Embedded.layer({ actors: [Counter] }, { folder: ".data" })
  * ```
  */
-export const layer = <R = never>(
-  engine: Engine.EngineOptions<R>,
+export const layer = <R = never, W = never>(
+  engine: Engine.EngineOptions<R, W>,
   options: EmbeddedOptions = {}
 ): Layer.Layer<
   Engine.Engine | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient | Servers,
   EmbeddedError | Durable.DurableError,
-  Exclude<R, ReactorTransaction | PgClient.PgClient | ProgramStreams | SqlClient.SqlClient>
+  Exclude<Engine.ProgramServices<R, W>, PgClient.PgClient | ProgramStreams | SqlClient.SqlClient>
 > => {
   const { folder, progress, ...stores } = options
   const durable = Layer.unwrap(

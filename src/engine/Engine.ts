@@ -1,7 +1,7 @@
 /**
  * Builds the engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one).
- * Needs the ports `Journal`, `Checkpoints`, `Cursors`, `Placement`; uses `Signals`, `ProgramStreams` and `Remote` if they
- * are provided. `layerMemory` needs nothing.
+ * Needs the ports `Journal`, `Checkpoints`, `Cursors`, `Placement`; uses `Signals`, `ProgramStreams`, `WorkerJobs` and
+ * `Remote` if they are provided. `layerMemory` needs nothing.
  */
 import { Clock, Context, Effect, Layer, Option, Random, type Scope, Semaphore } from "effect"
 import { isTraced } from "../common/isTraced.ts"
@@ -18,6 +18,7 @@ import { makeEngine } from "./makeEngine.ts"
 import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "./memory/CursorsMemory.ts"
 import * as JournalMemory from "./memory/JournalMemory.ts"
+import * as WorkerJobsMemory from "./memory/WorkerJobsMemory.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
 import { builtInActs } from "./operator/atOwner.ts"
 import { Checkpoints } from "./ports/Checkpoints.ts"
@@ -42,9 +43,11 @@ import { serveOperators } from "./shell/remote/serveOperators.ts"
 import { serveRemote } from "./shell/remote/serveRemote.ts"
 import type { SignalRules } from "./shell/signals/feedSignals.ts"
 import type { TaskSource } from "./tasks/TaskSource.ts"
+import { prepareWorkers } from "./workers/prepareWorkers.ts"
+import type { Worker } from "./workers/workerTypes.ts"
 
 /** The definitions and settings of an engine. See {@link Engine.layerMemory}. */
-export interface EngineOptions<R = never> {
+export interface EngineOptions<R = never, W = never> {
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes?: ReadonlyArray<AnyLane>
   readonly reactors?: ReadonlyArray<Reactor<R>>
@@ -52,6 +55,8 @@ export interface EngineOptions<R = never> {
   readonly signals?: SignalRules
   /** Streams of the program's own that become commands (docs/streams.md). They need `ProgramStreams`. */
   readonly ingests?: ReadonlyArray<Ingest>
+  /** Effects outside because of facts and events (docs/workers.md). They need `WorkerJobs`, which both layers bring. */
+  readonly workers?: ReadonlyArray<Worker<W>>
   readonly config?: Partial<EngineConfig>
 }
 
@@ -75,15 +80,15 @@ export { Engine, EngineRefused }
  *   Effect.tap(Engine.make({ actors: [Counter] }), (engine) => engine.ready)
  * ```
  */
-export const make = Effect.fnUntraced(function* <R = never>(
-  options: EngineOptions<R>
+export const make = Effect.fnUntraced(function* <R = never, W = never>(
+  options: EngineOptions<R, W>
 ): Effect.fn.Return<
   Engine["Service"],
   EngineRefused | PlacementRefused | PlacementUnavailable,
-  Journal | Checkpoints | Cursors | Placement | Scope.Scope | Exclude<R, ReactorTransaction>
+  Journal | Checkpoints | Cursors | Placement | Scope.Scope | ProgramServices<R, W>
 > {
   const config: EngineConfig = { ...defaultConfig, ...options.config }
-  const services = yield* Effect.context<Journal | Checkpoints | Cursors | Placement | Exclude<R, ReactorTransaction>>()
+  const services = yield* Effect.context<Journal | Checkpoints | Cursors | Placement | ProgramServices<R, W>>()
   const journal = Context.get(services, Journal)
   const checkpoints = Context.get(services, Checkpoints)
   const placement = Context.get(services, Placement)
@@ -92,14 +97,18 @@ export const make = Effect.fnUntraced(function* <R = never>(
     try: () => new Registry(options.actors, options.lanes ?? []),
     catch: (cause) => new EngineRefused({ message: cause instanceof Error ? cause.message : String(cause) })
   })
-  yield* checkConfig(config, journal.maximumMessageBytes, options.reactors ?? [])
+  const workers = yield* prepareWorkers(options, services as Context.Context<never>)
+  const reactors = [
+    ...(options.reactors ?? []).map((reactor) => provided<R>(reactor, services as Context.Context<never>)),
+    ...(workers?.reactors ?? [])
+  ]
+  yield* checkConfig(config, journal.maximumMessageBytes, reactors)
   const { ingests = [] } = options
   const programStreams = yield* checkIngests(ingests, services as Context.Context<never>)
   const stores = { journal, checkpoints, cursors: Context.get(services, Cursors) }
   const deployment = yield* checkDeployment(stores, config)
   const local = new Map<number, Partition>()
   const random = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
-  const reactors = (options.reactors ?? []).map((reactor) => provided(reactor, services))
   const taskSources = new Map<string, ReadonlyArray<TaskSource>>()
   for (const { name, tasks } of reactors) if (tasks !== undefined) taskSources.set(name, yield* tasks)
   const context: EngineContext = {
@@ -135,7 +144,10 @@ export const make = Effect.fnUntraced(function* <R = never>(
     )
   )
   const engine = makeEngine(context, services as Context.Context<never>)
-  register(engine, { context, partitions: local })
+  register(engine, { context, partitions: local, workers })
+  const { shutdownMillis } = config
+  // After the finalizer of the partitions, so that it runs before that one.
+  if (workers !== undefined) yield* workers.start({ engine, partitions: local, shutdownMillis })
   return engine
 })
 
@@ -164,11 +176,14 @@ const servedBy =
       )
     })
 
-/** Gives a reactor's handler the services that it needs. */
-const provided = <R>(
-  reactor: Reactor<R>,
-  services: Context.Context<Exclude<R, ReactorTransaction>>
-): Reactor<never> => {
+/**
+ * The services that reactors and the effects of workers need. The engine gives the transaction, and itself. See
+ * {@link Engine.layer}.
+ */
+export type ProgramServices<R, W> = Exclude<R, ReactorTransaction> | Exclude<W, Engine>
+
+/** Gives a reactor's handler the services that it needs, which the engine's type demands. */
+const provided = <R>(reactor: Reactor<R>, services: Context.Context<never>): Reactor<never> => {
   const { ahead, handle, states, tasks, ...kept } = reactor
   return {
     ...kept,
@@ -202,12 +217,12 @@ const provided = <R>(
  *   Layer.provide(Engine.layer({ actors: [Counter] }), stores)
  * ```
  */
-export const layer = <R = never>(
-  options: EngineOptions<R>
+export const layer = <R = never, W = never>(
+  options: EngineOptions<R, W>
 ): Layer.Layer<
   Engine,
   EngineRefused | PlacementRefused | PlacementUnavailable,
-  Journal | Checkpoints | Cursors | Placement | Exclude<R, ReactorTransaction>
+  Journal | Checkpoints | Cursors | Placement | ProgramServices<R, W>
 > => Layer.effect(Engine, make(options))
 
 /**
@@ -231,9 +246,9 @@ export const layer = <R = never>(
  * console.log(await Effect.runPromise(Effect.provide(ask, Engine.layerMemory({ actors: [Seen] })))) // 1
  * ```
  */
-export const layerMemory = <R = never>(
-  options: EngineOptions<R>
-): Layer.Layer<Engine, EngineRefused, Exclude<R, ReactorTransaction>> =>
+export const layerMemory = <R = never, W = never>(
+  options: EngineOptions<R, W>
+): Layer.Layer<Engine, EngineRefused, ProgramServices<R, W>> =>
   Layer.effect(
     Engine,
     Effect.gen(function* () {
@@ -247,8 +262,12 @@ export const layerMemory = <R = never>(
         PartitionStopped: (error) => Effect.die(error)
       })
     )
-  ).pipe(Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsMemory.layer, layerLocal])) as Layer.Layer<
-    Engine,
-    EngineRefused,
-    Exclude<R, ReactorTransaction>
-  >
+  ).pipe(
+    Layer.provide([
+      JournalMemory.layer,
+      CheckpointsMemory.layer,
+      CursorsMemory.layer,
+      WorkerJobsMemory.layer,
+      layerLocal
+    ])
+  ) as Layer.Layer<Engine, EngineRefused, ProgramServices<R, W>>

@@ -7,6 +7,10 @@ import { SqlClient } from "effect/sql"
 import { createClusterTables, createFormatLevels } from "./cluster/tables.ts"
 import type { Migration } from "./migrate.ts"
 import { createProgramTable } from "./program.ts"
+import { addLines, createWorkQueue } from "./workQueueTable.ts"
+
+/** The work queue of all workers of an engine. */
+export const workerJobsTable = "engine_jobs"
 
 /** Names sort by bytes, which the index must agree with; the engine sorts a page again when its own order counts. */
 export const createEngineTables = Effect.gen(function* () {
@@ -151,6 +155,9 @@ export const addRebuilds = Effect.gen(function* () {
   yield* sql`alter table engine_cursors add column rebuild json`
 })
 
+/** Keeps the jobs of workers (docs/workers.md), each in the line of its organization, so that a worker may be ordered. */
+export const createWorkerJobs = Effect.andThen(createWorkQueue(workerJobsTable), addLines(workerJobsTable))
+
 /** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
@@ -163,5 +170,6 @@ export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 8, name: "levels of formats", run: createFormatLevels },
   { number: 9, name: "the program", run: createProgramTable },
   { number: 10, name: "places of ingests", run: addIngestPlaces },
-  { number: 11, name: "rebuilds from states", run: addRebuilds }
+  { number: 11, name: "jobs of workers", run: createWorkerJobs },
+  { number: 12, name: "rebuilds from states", run: addRebuilds }
 ]

@@ -32,7 +32,12 @@ export type JobOutcome = {
       readonly lane?: number | undefined
       readonly payload?: string | undefined
     }
-  | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
+  | {
+      /** Cannot be worked on: waits for an operator, with another payload if one is given. */
+      readonly _tag: "Parked"
+      readonly error: string
+      readonly payload?: string | undefined
+    }
 )
 
 const rowOf = (outcome: JobOutcome) => {
@@ -63,7 +68,7 @@ const rowOf = (outcome: JobOutcome) => {
         payload: outcome.payload ?? null
       }
     case "Parked":
-      return { ...row, error: storableText(outcome.error) }
+      return { ...row, error: storableText(outcome.error), payload: outcome.payload ?? null }
   }
 }
 

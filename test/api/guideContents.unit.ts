@@ -23,6 +23,7 @@ const questions: ReadonlyArray<readonly [question: RegExp, answer: RegExp]> = [
   [/nginx and TLS/, /ssl_certificate/],
   [/rotate secrets/, /`new,old`/],
   [/embed an actor/, /Actor\.make/],
+  [/call a payment service once/, /Worker\.make/],
   [/test my rules/, /given\(/],
   [/PostgreSQL is away/, /SLUICE_KEY_GRACE/],
   [/all the settings/, /`SLUICE_SECRETS_KEY`/]

@@ -5,6 +5,7 @@ import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import * as ProgramStreamsMemory from "../../src/engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../src/engine/memory/SignalsMemory.ts"
+import * as WorkerJobsMemory from "../../src/engine/memory/WorkerJobsMemory.ts"
 import { ReactorTransaction } from "../../src/engine/ports/Cursors.ts"
 import { Journal } from "../../src/engine/ports/Journal.ts"
 import { checkpointsContract } from "./contracts/checkpoints.ts"
@@ -13,6 +14,7 @@ import { journalContract } from "./contracts/journal.ts"
 import { JournalHarness } from "./contracts/journalHarness.ts"
 import { ProgramStreamsHarness, programStreamsContract } from "./contracts/programStreams.ts"
 import { SignalsHarness, signalsContract } from "./contracts/signals.ts"
+import { WorkerJobsHarness, workerJobsContract } from "./contracts/workerJobs.ts"
 
 journalContract(
   "memory",
@@ -72,4 +74,26 @@ cursorsContract(
       })
     })
   )
+)
+
+workerJobsContract(
+  "memory",
+  Layer.sync(WorkerJobsHarness, () => {
+    const jobs = WorkerJobsMemory.make(WorkerJobsMemory.makeStore())
+    return WorkerJobsHarness.of({
+      jobs,
+      put: (worker, rows, end = "commit") =>
+        Effect.suspend(() => {
+          const staged: Array<() => void> = []
+          return Effect.map(
+            Effect.provideService(jobs.put(worker, rows), ReactorTransaction, {
+              onCommit: (action) => void staged.push(action)
+            }),
+            () => {
+              if (end === "commit") for (const action of staged) action()
+            }
+          )
+        })
+    })
+  })
 )

@@ -25,6 +25,8 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "reactors/orders.ts": "800 2",
   "reactors/anew.ts": "1",
   "reactors/states.ts": "800",
+  "workers/charge.ts": "[ 'paid under charge', 'not paid: the card was declined' ]",
+  "workers/repaired.ts": "1 the service answers 503 -> paid",
   "streams/orders.ts": "{ first: 1, last: 2 }",
   "streams/signals.ts": "1",
   "send/rolling.ts": "[ true, false, 3600 ]",
@@ -56,5 +58,6 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "examples/account.ts": "[ 200, 300, 'only 200 left' ]",
   "examples/probation.ts": "[ 3600000, 49, Infinity ]",
   "examples/meter.ts": "[ 0, 'it is late', 1, [ 400, 50 ] ]",
+  "examples/saga.ts": "[ 'shipped', 'refunded', 300, 9000, -9000 ]",
   "examples/seats.ts": "[ 'held', 'it is not held for you', 'held', 'sold' ]"
 }

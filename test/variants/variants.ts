@@ -7,6 +7,7 @@ import { engineCore } from "./engineCore.ts"
 import { engineMessages } from "./engineMessages.ts"
 import { engineNodes } from "./engineNodes.ts"
 import { engineStreams } from "./engineStreams.ts"
+import { engineWorkers } from "./engineWorkers.ts"
 import { handoff } from "./handoff.ts"
 import { limits } from "./limits.ts"
 import { mailTasks } from "./mailTasks.ts"
@@ -26,6 +27,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...engineNodes,
   ...engineCore,
   ...engineStreams,
+  ...engineWorkers,
   ...stores,
   ...tasks,
   ...webhooks,

@@ -46,3 +46,15 @@ export type {
   StreamUnavailable
 } from "./ProgramStreams.ts"
 export type { Signal, Signals, SignalsUnavailable } from "./Signals.ts"
+export type {
+  DueOrganization,
+  FailedJobSelection,
+  FailedWorkerJob,
+  JobClaim,
+  JobFigures,
+  JobLease,
+  NewWorkerJob,
+  TakenWorkerJob,
+  WorkerJobOutcome,
+  WorkerJobsUnavailable
+} from "./WorkerJobs.ts"

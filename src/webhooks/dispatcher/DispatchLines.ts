@@ -6,7 +6,7 @@
 import { jobLanes } from "../delivery/model.ts"
 import type { DeliveryOutcome, TakenDelivery } from "../delivery/ports.ts"
 import { type Blocked, EndpointLines, type LinesInUse } from "./EndpointLines.ts"
-import type { Worker } from "./Worker.ts"
+import type { Worker } from "./EndpointWorker.ts"
 
 /** The parts of the dispatcher's memory that lines need. */
 export interface LinesHost {

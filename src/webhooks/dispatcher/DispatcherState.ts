@@ -15,8 +15,8 @@ import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./Concurrenc
 import { type Departure, DispatchLines, departed, departureOf, type LinesHost } from "./DispatchLines.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { EndpointRates } from "./EndpointRates.ts"
+import { type StateQuestion, Worker } from "./EndpointWorker.ts"
 import { StoreTimers } from "./StoreTimers.ts"
-import { type StateQuestion, Worker } from "./Worker.ts"
 
 export type DeliverySlot = Slot<TakenDelivery, Worker>
 

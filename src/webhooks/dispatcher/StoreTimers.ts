@@ -2,7 +2,7 @@
  * Holds the times at which the dispatcher looks at the store again, for lanes of endpoints. A lane has one time in
  * force, its earliest (`Worker.armedFor`). Synchronous; needs no service.
  */
-import type { Worker } from "./Worker.ts"
+import type { Worker } from "./EndpointWorker.ts"
 
 /** Most timers for later looks at the store. The next scan finds what they do not cover. */
 export const maximumTimers = 10_000

@@ -26,7 +26,7 @@ import type { AttemptEnd } from "./ConcurrencyLimit.ts"
 import type { DeliverySlot, DispatcherState } from "./DispatcherState.ts"
 import { departed, departureOf } from "./DispatchLines.ts"
 import type { DispatchMetrics } from "./DispatchMetrics.ts"
-import type { OpenSecrets, Worker } from "./Worker.ts"
+import type { OpenSecrets, Worker } from "./EndpointWorker.ts"
 
 /** The parts that an attempt needs. */
 export interface AttemptContext {

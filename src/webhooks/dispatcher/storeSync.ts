@@ -20,7 +20,7 @@ import {
 import type { DispatcherState } from "./DispatcherState.ts"
 import type { DispatchMetrics } from "./DispatchMetrics.ts"
 import { allLanes } from "./DispatchQueue.ts"
-import type { Worker } from "./Worker.ts"
+import type { Worker } from "./EndpointWorker.ts"
 
 /** Lanes in one page of a scan, endpoints read at a time. */
 const pageSize = 1_000

@@ -9,12 +9,14 @@ import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
 import * as ProgramStreamsMemory from "../../../src/engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../../src/engine/memory/SignalsMemory.ts"
+import * as WorkerJobsMemory from "../../../src/engine/memory/WorkerJobsMemory.ts"
 import type { Checkpoints } from "../../../src/engine/ports/Checkpoints.ts"
 import type { Cursors } from "../../../src/engine/ports/Cursors.ts"
 import type { Journal } from "../../../src/engine/ports/Journal.ts"
 import { layerLocal, type Placement } from "../../../src/engine/ports/Placement.ts"
 import { layerNone, type Remote } from "../../../src/engine/ports/Remote.ts"
 import type { Signals } from "../../../src/engine/ports/Signals.ts"
+import { WorkerJobs } from "../../../src/engine/ports/WorkerJobs.ts"
 import { internals } from "../../../src/engine/shell/partition/internals.ts"
 import type { Partition } from "../../../src/engine/shell/partition/Partition.ts"
 import { Account, Counter, Limiter, Reminder } from "./actors.ts"
@@ -26,6 +28,7 @@ export interface Deployment {
   readonly signals: SignalsMemory.SignalsStore
   /** The program's own streams: one of orders. */
   readonly streams: ProgramStreamsMemory.ProgramStreamsStore
+  readonly workerJobs: WorkerJobsMemory.WorkerJobsStore
 }
 
 export const makeDeployment = (options?: {
@@ -36,7 +39,8 @@ export const makeDeployment = (options?: {
   checkpoints: CheckpointsMemory.makeStore(),
   cursors: CursorsMemory.makeStore(),
   signals: SignalsMemory.makeStore(options?.partitions ?? 1),
-  streams: ProgramStreamsMemory.makeStore({ orders: ["orders.>"] })
+  streams: ProgramStreamsMemory.makeStore({ orders: ["orders.>"] }),
+  workerJobs: WorkerJobsMemory.makeStore()
 })
 
 export interface StartOptions extends Partial<EngineOptions<never>> {
@@ -46,6 +50,7 @@ export interface StartOptions extends Partial<EngineOptions<never>> {
   readonly placementLayer?: Layer.Layer<Placement>
   readonly remoteLayer?: Layer.Layer<Remote>
   readonly signalsLayer?: Layer.Layer<Signals>
+  readonly workerJobs?: WorkerJobs["Service"]
   readonly config?: Partial<EngineConfig>
 }
 
@@ -63,7 +68,7 @@ export const start = (
   Effect.gen(function* () {
     const scope = yield* Scopes.fork(yield* Effect.scope)
     const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, remoteLayer, ...others } = options
-    const { signalsLayer, ...rest } = others
+    const { signalsLayer, workerJobs, ...rest } = others
     const engineLayer = layer({
       actors: [Counter, Account, Reminder],
       lanes: [Limiter],
@@ -77,6 +82,7 @@ export const start = (
         placementLayer ?? layerLocal,
         signalsLayer ?? SignalsMemory.layerOf(deployment.signals),
         ProgramStreamsMemory.layerOf(deployment.streams),
+        Layer.succeed(WorkerJobs, workerJobs ?? WorkerJobsMemory.make(deployment.workerJobs)),
         remoteLayer ?? layerNone
       ])
     )

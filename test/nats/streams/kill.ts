@@ -2,9 +2,6 @@
  * The plan of the kill test: orders are written to a stream while the process that counts and publishes them is killed (-9) again and again. In the end
  * each is counted once, and published once, in the order of its organization.
  */
-import { type ChildProcess, spawn } from "node:child_process"
-import { once } from "node:events"
-import { fileURLToPath } from "node:url"
 import { Context, Effect, Layer, Logger, Redacted, Stream } from "effect"
 import * as Durable from "../../../src/durable.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
@@ -15,34 +12,11 @@ import { makeDatabase } from "../../support/database.ts"
 import { deployment } from "../engineSupport.ts"
 import { connectTo, createStream, waitUntil } from "../jetStreamSupport.ts"
 import { Book, program, storesOf } from "./book.ts"
+import { Victim } from "./Victim.ts"
 
 const organizations = ["org_1", "org_2", "org_3", "org_4", "org_5", "org_6"]
 
-const processProgram = fileURLToPath(new URL("process.ts", import.meta.url))
-
-/** The process under test, and its deaths. */
-class Victim {
-  private child: ChildProcess | undefined
-  private readonly addresses: ReadonlyArray<string>
-
-  constructor(addresses: ReadonlyArray<string>) {
-    this.addresses = addresses
-  }
-
-  readonly start = Effect.sync(() => {
-    this.child = spawn(process.execPath, [processProgram, ...this.addresses], {
-      stdio: ["ignore", "ignore", "inherit"]
-    })
-  })
-
-  readonly kill = Effect.promise(async () => {
-    const child = this.child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, "exit")
-    child.kill("SIGKILL")
-    await ended
-  })
-}
+const processProgram = new URL("process.ts", import.meta.url)
 
 /** Everything that a stream holds, by organization. */
 const contents = (client: NatsConnection["Service"]["client"], stream: string, count: number) =>
@@ -76,7 +50,7 @@ export const playKills = (kills: number, ordersPerKill: number) =>
         const answer = await client.request(`$JS.API.STREAM.INFO.${stream}`, "", { timeout: 10_000 })
         return answer.json<StreamInfo>().state.last_seq
       })
-    const victim = new Victim([options.natsUrl, Redacted.value(url)])
+    const victim = new Victim(processProgram, [options.natsUrl, Redacted.value(url)])
     yield* Effect.addFinalizer(() => victim.kill)
     yield* victim.start
     const total = (kills + 1) * ordersPerKill

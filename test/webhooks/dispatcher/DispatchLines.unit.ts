@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryTask, TakenDelivery } from "../../../src/webhooks/delivery/ports.ts"
 import { DispatchLines, type LinesHost } from "../../../src/webhooks/dispatcher/DispatchLines.ts"
-import { Worker } from "../../../src/webhooks/dispatcher/Worker.ts"
+import { Worker } from "../../../src/webhooks/dispatcher/EndpointWorker.ts"
 
 /** A host whose held deliveries are those that are named; each of them waits for its turn. */
 const started = (held: ReadonlyArray<string> = []) => {

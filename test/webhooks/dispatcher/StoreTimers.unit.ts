@@ -1,8 +1,8 @@
 /** Timers of later looks at the store, against a naive model: for each lane of an endpoint the times that it was given. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
+import { Worker } from "../../../src/webhooks/dispatcher/EndpointWorker.ts"
 import { maximumTimers, StoreTimers } from "../../../src/webhooks/dispatcher/StoreTimers.ts"
-import { Worker } from "../../../src/webhooks/dispatcher/Worker.ts"
 
 const place = { worker: Schema.Literals([0, 1, 2]), lane: Schema.Literals([0, 1]) }
 const Time = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20 }))

@@ -1,5 +1,6 @@
 /** Exposes the parts of an engine to its own tools, tests and the simulator. Users of an engine do not see them. */
 import type { Engine } from "../../EngineService.ts"
+import type { Workers } from "../../workers/Workers.ts"
 import type { EngineContext } from "./EngineContext.ts"
 import type { Partition } from "./Partition.ts"
 
@@ -7,6 +8,8 @@ export interface Internals {
   readonly context: EngineContext
   /** The partitions placed in this process. */
   readonly partitions: ReadonlyMap<number, Partition>
+  /** Undefined in a program without workers. */
+  readonly workers: Workers | undefined
 }
 
 const known = new WeakMap<object, Internals>()

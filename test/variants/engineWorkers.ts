@@ -1,0 +1,139 @@
+/** Variants of workers: leases, attempts, replies and shares of their jobs. */
+import type { Variant } from "./runner/variant.ts"
+
+export const engineWorkers: ReadonlyArray<Variant> = [
+  {
+    name: "engine: a job in memory may be taken while somebody has it",
+    find: "job.dueAt = leasedUntil",
+    replace: "job.dueAt = Math.min(job.dueAt, leasedUntil)",
+    sentence: "two processes do one job concurrently",
+    finders: ["contracts.unit", "workers/worker.unit"]
+  },
+  {
+    name: "engine: an outcome counts whoever has the job",
+    find: "job.isFailed || job.attempts !== outcome.attempt",
+    replace: "job.isFailed || job.attempts < outcome.attempt",
+    sentence: "a process that has lost a job ends it while another one does it",
+    finders: ["contracts.unit"]
+  },
+  {
+    name: "engine: the first job of a line is taken twice",
+    find: ')) and t.due_at <= ${now}\n      returning t.id, t.group_key as "group", t.attempts',
+    replace: ')) and t.due_at <= ${leasedUntil}\n      returning t.id, t.group_key as "group", t.attempts',
+    sentence: "two processes do one job concurrently",
+    finders: ["workerJobs.it"]
+  },
+  {
+    name: "engine: a lease ends before the attempt",
+    find: "const leasedUntil = now + worker.timeoutMillis + leaseMarginMillis",
+    replace: "const leasedUntil = now + leaseMarginMillis",
+    sentence: "another process begins a job that is still being done, or it is given back for ever",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a reply is asked under a new key each time",
+    find: "const once = { key: onceKeyOf(id, round), digest: worker.name, windowMillis: windowMillis! }",
+    replace:
+      "const once = { key: `${onceKeyOf(id, round)} ${Math.random()}`, digest: worker.name, windowMillis: windowMillis! }",
+    sentence: "a payment counts twice once the process dies behind its reply",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a reply has the key of the one before an operator's retry",
+    find: "`sluice.worker ${id} ${round}`",
+    replace: "`sluice.worker ${id} ${round * 0}`",
+    sentence: "an order stays unpaid though its second charge succeeded",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a job goes before its reply is asked",
+    find: '  const asked = reply === undefined ? "accepted"',
+    replace: '  yield* end(context, job, stored, failure)\n  const asked = reply === undefined ? "accepted"',
+    sentence: "an order stays unpaid if its actor cannot be asked before the process ends",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: an outcome is not stored before its reply",
+    find: "leasedUntil: now + replyLeaseMillis, payload: JSON.stringify(answered)",
+    replace: "leasedUntil: now + replyLeaseMillis, payload: JSON.stringify(stored)",
+    sentence: "a job is done again whose outcome its actor knows",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: an outcome is offered to the store once",
+    find: ").pipe(Effect.retry(settleTries), Effect.uninterruptible)",
+    replace: ").pipe(Effect.uninterruptible)",
+    sentence: "each restart of PostgreSQL repeats the effects under way",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: the key of a job changes by attempt",
+    find: "worker.run(stored.job, { key: id, attempt,",
+    replace: "worker.run(stored.job, { key: `${id}.${attempt}`, attempt,",
+    sentence: "a customer is charged again with each attempt",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: jobs of different frames share a key",
+    find: "const id = `${worker.name}.${partition}.${sequence}.${index}.${now}`",
+    replace: "const id = `${worker.name}.${partition}.${index}.${now}`",
+    sentence: "an order is taken for another one, and is never charged",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: pauses between attempts are ignored",
+    find: 'return { _tag: "Again", dueAt: now + Math.max(shortened,',
+    replace: 'return { _tag: "Again", dueAt: now + 0 * Math.max(shortened,',
+    sentence: "a service that is away is called without a pause",
+    finders: ["workerRules.unit", "workers/worker.unit"]
+  },
+  {
+    name: "engine: a job that is given up is tried again",
+    find: "isFinal: (error) => error instanceof GiveUp || isFinal?.(error as E) === true,",
+    replace: "isFinal: (error) => isFinal?.(error as E) === true,",
+    sentence: "a declined card is tried for hours",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: an attempt without an outcome does not count",
+    find: "attempt <= pausesMillis.length + 1",
+    replace: "attempt <= pausesMillis.length + 1_000",
+    sentence: "a job that kills its process does so for ever",
+    finders: ["workerRules.unit", "workers/worker.unit"]
+  },
+  {
+    name: "engine: the organization that waits longest goes first",
+    find: "held.turnOf(left.organization) - held.turnOf(right.organization) ||",
+    replace: "",
+    sentence: "one customer's backlog keeps all others waiting",
+    finders: ["workerRules.unit"]
+  },
+  {
+    name: "engine: an organization may have all slots",
+    find: "if (roomOf(own, { capacity: held.capacity, used }) === 0) continue",
+    replace: "",
+    sentence: "one customer's slow calls leave no slot for others",
+    finders: ["workerRules.unit", "workers/worker.unit"]
+  },
+  {
+    name: "engine: attempts that a shutdown ends are not given back",
+    find: "Effect.onInterrupt(part, () => Effect.ignore(returnJob(context, job)))",
+    replace: "part",
+    sentence: "after each deployment jobs wait until their leases end, and an attempt is lost",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a shutdown does not wait for attempts",
+    find: "Effect.timeoutOption(ended, Duration.millis(millis)),",
+    replace: "Effect.timeoutOption(ended, Duration.millis(millis * 0)),",
+    sentence: "each deployment interrupts calls under way",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a worker reads the first page of organizations alone",
+    find: "else places.set(partition, page.at(-1)!.organization)",
+    replace: "else places.delete(partition)",
+    sentence: "jobs wait for ever behind those of 256 organizations that are due later",
+    finders: ["workers/worker.unit"]
+  }
+]
