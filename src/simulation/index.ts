@@ -56,7 +56,9 @@ export type {
   Invariants,
   Meetings,
   Oracle,
+  SentenceContext,
   Sentences,
+  StateContext,
   Workload
 } from "./engine/Workload.ts"
 export type { Faults } from "./kernel/Faults.ts"

@@ -31,11 +31,24 @@ export type Expected<Model, Reply, Rejection> =
 // biome-ignore lint/suspicious/noExplicitAny: oracles of all types side by side; each is only used with its own actor's values
 export type AnyOracle = Oracle<any, any, any, any>
 
+/** When a frame was stored whose states a sentence is about. See {@link plan}. */
+export interface SentenceContext {
+  /** The engine's time of the frame, milliseconds since the Unix epoch: `now` of the decisions that it holds. */
+  readonly now: number
+  /** The organization whose states are shown; "" for all. */
+  readonly organization: string
+}
+
+/** When and of which actor a state was stored. See {@link plan}. */
+export interface StateContext extends SentenceContext {
+  readonly key: string
+}
+
 /** Statements about every state of an actor; a false one is a finding. See {@link plan}. */
-export type Invariants<State> = Readonly<Record<string, (state: State, key: string) => boolean>>
+export type Invariants<State> = Readonly<Record<string, (state: State, context: StateContext) => boolean>>
 
 /** A statement about several actors together: those of one organization, or all. See {@link States}. */
-export type Sentences = Readonly<Record<string, (states: States, organization: string) => boolean>>
+export type Sentences = Readonly<Record<string, (states: States, context: SentenceContext) => boolean>>
 
 /** Statements that hold after every stored frame, of each organization and of all together. */
 export interface Together {

@@ -52,15 +52,15 @@ const changedBy = function* ({ truth }: Simulation, { frame }: Commit): Generato
 
 /** The sentences about several actors: of each organization, and of all. */
 const together = (simulation: Simulation, { each, all }: Together, violate: (message: string) => void) => {
-  const check = (sentences: Together["each"], organization: string | undefined) => {
+  const check = (sentences: Together["each"], organization: string | undefined, now: number) => {
     const states = new States(simulation.truth, organization)
     for (const [sentence, holds] of Object.entries(sentences))
-      if (!holds(states, organization ?? ""))
+      if (!holds(states, { now, organization: organization ?? "" }))
         violate(`"${sentence}" does not hold${organization === undefined ? "" : ` for ${organization}`}`)
   }
-  return (organizations: Iterable<string>) => {
-    for (const organization of organizations) check(each, organization)
-    check(all, undefined)
+  return (organizations: Iterable<string>, now: number) => {
+    for (const organization of organizations) check(each, organization, now)
+    check(all, undefined, now)
   }
 }
 
@@ -115,7 +115,7 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
               () => `  ${nameOf(history)}: ${short(before.json)} -> ${short(moments[moments.length - 1]!.json)}`
             )
         }
-        checkTogether(organizations)
+        checkTogether(organizations, commit.frame.now)
       },
       answered: ({ answer, operation }) => {
         if (answer?._tag === "Failed" && ruleErrors.has(answer.error))

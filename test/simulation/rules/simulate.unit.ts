@@ -155,6 +155,38 @@ describe("simulate", () => {
     })
   )
 
+  it.effect("given sentences about time, then they get the engine's time at which the states were stored", () =>
+    Effect.gen(function* () {
+      const Stamp = Actor.make({
+        kind: "stamp",
+        command: Schema.TaggedStruct("Press", {}),
+        fact: Schema.Struct({ at: Schema.Int }),
+        state: Schema.Int,
+        initial: () => 0,
+        evolve: (_, { at }) => at,
+        decide: (_, __, { now }) => Actor.decided({ facts: [{ at: now }] })
+      })
+      const isLast = (states: States, now: number) => Math.max(...states.of(Stamp).map(({ state }) => state)) === now
+      const options = { keys: ["a", "b"], floods: false, seeds: 10, steps: 60 } as const
+      const report = yield* simulate(Stamp, {
+        ...options,
+        invariants: {
+          "it was pressed as it was stored": (at, { key, now, organization }) =>
+            at === now && /^[ab]$/.test(key) && /^org_[12]$/.test(organization),
+          "an older sentence takes the state alone": (at) => at > 0
+        },
+        together: {
+          "the last one was pressed as it was stored": (states, { now, organization }) =>
+            /^org_[12]$/.test(organization) && isLast(states, now)
+        }
+      })
+      expect(report.scenarios).toBe(10)
+      const late = { "nothing is pressed": (_: number, { now }: { readonly now: number }) => now < 0 }
+      const { failure } = yield* Effect.flip(simulate(Stamp, { ...options, invariants: late }))
+      expect(failure.violation.message).toContain('"nothing is pressed" does not hold')
+    })
+  )
+
   it.effect("given commands of others, then they are asked and counted too", () =>
     Effect.gen(function* () {
       const other = Actor.make<typeof Command.Type, { readonly amount: number }, number>({
