@@ -51,7 +51,9 @@ export { type Shrunk, shrink } from "./engine/shrink.ts"
 export type { ActorHistory, Commit, Moment, Truth } from "./engine/Truth.ts"
 export type {
   AnyOracle,
+  CommandMoment,
   CommandSource,
+  Eventually,
   Expected,
   Invariants,
   Meetings,
@@ -59,6 +61,7 @@ export type {
   SentenceContext,
   Sentences,
   StateContext,
+  UntilContext,
   Workload
 } from "./engine/Workload.ts"
 export type { Faults } from "./kernel/Faults.ts"

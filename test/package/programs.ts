@@ -41,6 +41,8 @@ export const alone: Readonly<Record<string, string | RegExp>> = {
   "simulation/seats.ts": "",
   "simulation/prove.ts": /every seat is free or held[\s\S]*shrunk from/,
   "simulation/transfers.ts": "",
+  "simulation/inTime.ts": "eventually",
+  "simulation/eventTime.ts": "true",
   "testing/specification.ts": "as specified",
   "testing/inMemory.ts": "passed",
   "testing/simulated.ts": "voucher: 20 scenarios, nothing found",

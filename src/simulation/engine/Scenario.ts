@@ -109,6 +109,8 @@ export const Step = Schema.Union([
   }),
   /** A number of commands of an actor, drawn when they are asked. */
   Schema.TaggedStruct("Flood", { ...Target, draw: Count, count: Count }),
+  /** Commands of an actor one after the other, each a millisecond before it would be woken. */
+  Schema.TaggedStruct("Insist", { ...Target, commands: Schema.Array(Schema.Json), count: Count }),
   /** The same command of an earlier step once more, with the same idempotency key. */
   Schema.TaggedStruct("Repeat", { back: Count }),
   /** Many commands concurrently. */

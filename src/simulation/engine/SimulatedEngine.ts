@@ -2,7 +2,7 @@
  * A process of the simulated deployment, which runs the real engine over simulated ports. When it is killed, only its
  * stored data is left.
  */
-import { Context, Effect, Exit, Logger, Scope } from "effect"
+import { Context, Effect, Exit, Logger, LogLevel, Scope } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
 import { defaultConfig } from "../../engine/config.ts"
 import { type Engine, make } from "../../engine/Engine.ts"
@@ -141,7 +141,8 @@ export class SimulatedEngine {
   }
 
   private logger(): Logger.Logger<unknown, void> {
-    return Logger.make(({ message }) => {
+    return Logger.make(({ logLevel, message }) => {
+      if (LogLevel.isGreaterThanOrEqualTo(logLevel, "Warn")) this.simulation.deadlines.disturb()
       const text = Array.isArray(message) ? String(message[0]) : String(message)
       noteMessage(this.simulation.marks, text)
       this.simulation.trace(() => `  ${this.name}: ${text}`)

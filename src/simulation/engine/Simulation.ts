@@ -18,6 +18,7 @@ import { Prng } from "../kernel/Prng.ts"
 import { World } from "../kernel/World.ts"
 import { boxed, unboxed } from "./boxedCommands.ts"
 import type { Checker, Observer } from "./Checker.ts"
+import { Deadlines } from "./Deadlines.ts"
 import type { Decided } from "./Decisions.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./describeAnswer.ts"
 import type { Follower } from "./Follower.ts"
@@ -80,6 +81,8 @@ export class Simulation {
   readonly operations: Array<Operation> = []
   readonly followers: Array<Follower> = []
   readonly violations: Array<Violation> = []
+  /** The commands that were drawn when they were sent, by their numbers. */
+  readonly drawn = new Map<number, unknown>()
   readonly lines: Array<string> = []
   /** The random source of faults and steps. */
   readonly draw: Prng
@@ -95,6 +98,11 @@ export class Simulation {
   /** Operations that are asked again when a process begins, or when all is healed. */
   private readonly patient: Array<Operation> = []
   readonly observers: ReadonlyArray<Observer>
+  /**
+   * The sentences about time.
+   * @internal
+   */
+  readonly deadlines: Deadlines
   private readonly isTraced: boolean
 
   constructor(scenario: Scenario, workload: Workload, options: SimulationOptions) {
@@ -111,7 +119,11 @@ export class Simulation {
     this.outages = new Outages(this.world)
     this.draw = new Prng(scenario.seed, "faults")
     this.latencies = new Prng(scenario.seed, "latencies")
-    this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
+    // Each fault that happens has a line.
+    this.faults = new Faults(scenario.faults, this.marks, (line) => {
+      this.deadlines.disturb()
+      this.trace(line)
+    })
     this.truth = new Truth(
       topology.partitions,
       [...workload.actors, ...internalActors],
@@ -126,9 +138,13 @@ export class Simulation {
     }
     this.logBytes = topology.logBytes
     this.server = new LogServer(this)
-    this.observers = [...options.checkers, ...workload.checkers].map((checker) =>
-      checker.make(this, (message) => this.violate(checker.name, message))
-    )
+    this.deadlines = new Deadlines(this)
+    this.observers = [
+      ...[...options.checkers, ...workload.checkers].map((checker) =>
+        checker.make(this, (message) => this.violate(checker.name, message))
+      ),
+      this.deadlines.observer
+    ]
     this.worker = new JobWorker(this)
   }
 
@@ -164,6 +180,7 @@ export class Simulation {
     const engine = new SimulatedEngine(this, this.engines.length + 1)
     this.engines.push(engine)
     this.trace(() => `${engine.name} starts`)
+    this.deadlines.disturb()
     this.marks.reach("a process has begun")
     engine.start()
     this.askPatient()
@@ -179,11 +196,14 @@ export class Simulation {
   pause(engine: SimulatedEngine): void {
     this.trace(() => `${engine.name} is paused`)
     engine.process.pause()
+    // Until all is healed: it may come back at any time.
+    this.deadlines.disturb(Number.POSITIVE_INFINITY)
   }
 
   /** Ends a process's connections: callers that wait for it see them close. */
   gone(engine: SimulatedEngine): void {
     engine.process.kill()
+    this.deadlines.disturb()
     if (this.isHealed) restartLater(this)
     for (const operation of this.operations) {
       if (operation.answer !== undefined) continue
@@ -336,7 +356,10 @@ export class Simulation {
     attempt.decided = engine.decisions.answered(attempt.command, answer)
     attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.core.head.epoch ?? 0
     this.trace(() => `${engine.name} answers #${operation.number}: ${describeAnswer(answer)}`)
-    if (answer._tag === "Failed") this.marks.reach(`answer, ${answer.error}`)
+    if (answer._tag === "Failed") {
+      this.marks.reach(`answer, ${answer.error}`)
+      this.deadlines.disturb()
+    }
     for (const observer of this.observers) observer.answered?.(attempt)
     if (operation.answer !== undefined) return
     if (answer._tag !== "Failed") return this.settle(operation, answer)

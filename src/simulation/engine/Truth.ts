@@ -161,6 +161,16 @@ export class Truth {
     return found
   }
 
+  /** The actors that a frame has changed. */
+  *changedBy({ frame }: Commit): Generator<ActorHistory> {
+    const seen = new Set<string>()
+    for (const { actor, event, message } of frame.records) {
+      if (event !== undefined || message !== undefined || seen.has(nameOf(actor))) continue
+      seen.add(nameOf(actor))
+      yield this.history(actor)
+    }
+  }
+
   /** The histories of an organization's actors, or of all. */
   *histories(organization: string | undefined): Generator<ActorHistory> {
     const all = organization === undefined ? this.byName.values() : [this.byName.get(organization)]

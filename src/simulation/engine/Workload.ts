@@ -47,6 +47,23 @@ export interface StateContext extends SentenceContext {
 /** Statements about every state of an actor; a false one is a finding. See {@link plan}. */
 export type Invariants<State> = Readonly<Record<string, (state: State, context: StateContext) => boolean>>
 
+/**
+ * A statement about time: once a stored state of an actor fits `from`, a stored state of it must fit `until` within
+ * some milliseconds (docs/simulation.md, "What must happen in time"). See {@link plan}.
+ */
+export interface Eventually<State> {
+  /** Milliseconds. The engine's own latency is not judged: 5 seconds and a twentieth of this come on top. */
+  readonly within: number
+  readonly from: (state: State, context: StateContext) => boolean
+  readonly until: (state: State, context: UntilContext<State>) => boolean
+}
+
+/** When and of which actor a state was stored, and the state that is waited for. See {@link plan}. */
+export interface UntilContext<State> extends StateContext {
+  /** The state that `from` has fit; the state itself where none is waited for. */
+  readonly begun: State
+}
+
 /** A statement about several actors together: those of one organization, or all. See {@link States}. */
 export type Sentences = Readonly<Record<string, (states: States, context: SentenceContext) => boolean>>
 
@@ -64,11 +81,23 @@ export interface Meetings {
   readonly floods: boolean
 }
 
+/** The moment in which a command is sent. See {@link plan}. */
+export interface CommandMoment<State> {
+  /** The time of the newest process, milliseconds since the Unix epoch. The decision comes at or after it. */
+  readonly now: number
+  /** The stored state of the actor. Must not be changed. */
+  readonly state: State
+  readonly key: string
+  readonly organization: string
+}
+
 /** Commands of an actor and how often they are drawn. See {@link workloadOf}. */
 export interface CommandSource {
   readonly actor: AnyActor
   readonly weight: number
   readonly arbitrary: Arbitrary.Arbitrary<unknown>
+  /** Draws the commands at the moment in which they are sent, in place of `arbitrary`. */
+  readonly drawAt?: (moment: CommandMoment<never>) => Arbitrary.Arbitrary<unknown>
   /** Completes a drawn command. `number` differs for each command of a scenario and can serve as an idempotency key. */
   readonly finish?: (command: unknown, number: number) => unknown
   /** The keys it goes to, instead of the workload's. */
@@ -108,6 +137,8 @@ export interface Workload {
   /** By kind. */
   readonly oracles: Readonly<Record<string, AnyOracle>>
   readonly invariants: Readonly<Record<string, Invariants<never>>>
+  /** By kind and sentence; default: none. */
+  readonly eventually?: Readonly<Record<string, Readonly<Record<string, Eventually<never>>>>>
   readonly checkers: ReadonlyArray<Checker>
   /** Facts that an older program has left in the log: `kind`, its version then, and the fact's JSON. */
   readonly oldFacts?: (index: number) => {

@@ -3,6 +3,7 @@
  * one. Sums up the marks. `sluice simulate` and the tests run it. Needs no service.
  */
 
+import { withDrawn } from "./drawnCommands.ts"
 import { generate } from "./generate.ts"
 import { Marks } from "./Marks.ts"
 import { type Outcome, type PlayOptions, play } from "./play.ts"
@@ -109,12 +110,21 @@ const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, op
   const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
   if (play(drawn, workload, options).violation === undefined) return once
   let tasksLeft = shrinkingTasks
-  const shrunk = shrink(drawn, workload, (candidate) => {
+  let commands: Outcome["drawn"] = new Map()
+  const fails = (candidate: Scenario) => {
     if (tasksLeft <= 0) return false
     const outcome = play(candidate, workload, options)
     tasksLeft -= outcome.tasks
-    return outcome.violation?.checker === violation.checker
-  })
+    if (outcome.violation?.checker !== violation.checker) return false
+    commands = outcome.drawn
+    return true
+  }
+  let shrunk = shrink(drawn, workload, fails)
+  // Commands that are drawn when they are sent fit whatever is left before them. Then they become what they were.
+  if (fails(shrunk.scenario)) {
+    const fixed = withDrawn(shrunk.scenario, commands)
+    if (fixed !== shrunk.scenario && fails(fixed)) shrunk = shrink(fixed, workload, fails)
+  }
   const isSmall = tasksLeft > 0 && !shrunk.isCutShort
   // A rule with a memory of its own may fail in one play and not in the next, also while it is shrunk.
   for (const scenario of shrunk.scenario === drawn ? [drawn] : [shrunk.scenario, drawn]) {

@@ -3,8 +3,9 @@
  * scenario is about something (TigerBeetle's VOPR, FoundationDB's swarms). Commands are drawn by effect's Arbitrary
  * from their schemas.
  */
-import { Arbitrary, Effect, Schema } from "effect"
+import { Arbitrary, Schema } from "effect"
 import { Prng } from "../kernel/Prng.ts"
+import { drawNow, drawnBy, encodeCommand, sample } from "./drawnCommands.ts"
 import {
   type Fault,
   type Operation,
@@ -14,6 +15,7 @@ import {
   type Topology,
   type Which
 } from "./Scenario.ts"
+import type { Simulation } from "./Simulation.ts"
 import type { CommandSource, Workload } from "./Workload.ts"
 
 /** Default steps of a scenario. See {@link generate}. */
@@ -31,6 +33,11 @@ const maximumSeed = 1_000_000_000
  */
 const floodChance = 0.1
 const floodCommands = 3_000
+
+/** The share of scenarios with sentences about time in which commands come before each wake, their number and kinds. */
+const insistChance = 0.3
+const insistCommands = 60
+const insistDrawn = 8
 
 /** The latest times of a state are met most often. */
 const metTimes = [0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 9, 12, 20]
@@ -113,6 +120,13 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
     const flood: Step = { _tag: "Flood", ...commands.target(source), draw: seed % 1_000_000, count: floodCommands }
     steps.splice(draw.int(0, steps.length), 0, flood)
   }
+  if (workload.eventually !== undefined && draw.chance(insistChance)) {
+    const target = commands.target(commands.source())
+    const sources = workload.commands.filter(({ actor }) => actor.kind === target.actor)
+    const drawn = Array.from({ length: insistDrawn }, () => commands.next(draw.pick(sources)) as Schema.Json)
+    const insist: Step = { _tag: "Insist", ...target, commands: drawn, count: insistCommands }
+    steps.splice(draw.int(0, steps.length), 0, insist)
+  }
   return {
     seed,
     workload: workload.name,
@@ -170,6 +184,7 @@ class CommandDraw {
   }
 
   next(source: CommandSource): unknown {
+    if (source.drawAt !== undefined) return drawnBy(this.number++)
     let values = this.drawn.get(source)
     if (values === undefined || values.length === 0) {
       values = [...sample(source.arbitrary, `${this.seed}/${this.indexOf(source)}/${this.number}`, 12)]
@@ -177,7 +192,7 @@ class CommandDraw {
     }
     const value = values.pop()
     const number = this.number++
-    return encode(source, source.finish === undefined ? value : source.finish(value, number))
+    return encodeCommand(source, source.finish === undefined ? value : source.finish(value, number))
   }
 
   private indexOf(source: CommandSource): number {
@@ -194,31 +209,16 @@ class CommandDraw {
   }
 }
 
-const sample = (arbitrary: Arbitrary.Arbitrary<unknown>, seed: string, count: number): ReadonlyArray<unknown> =>
-  Effect.runSync(Effect.orDie(Arbitrary.sampleEffect(arbitrary, { seed, count })))
-
-const encoders = new WeakMap<object, (value: unknown) => unknown>()
-
-const encode = (source: CommandSource, value: unknown): unknown => {
-  const schema = source.actor.options.command
-  let encoder = encoders.get(schema)
-  if (encoder === undefined) {
-    encoder = Schema.encodeUnknownSync(Schema.toCodecJson(schema))
-    encoders.set(schema, encoder)
-  }
-  return encoder(value)
-}
-
 /** The commands of a flood, repeated if it asks for more. */
-export const floodOf = (
-  workload: Workload,
-  { actor, count, draw }: Step & { readonly _tag: "Flood" }
-): ReadonlyArray<unknown> => {
-  const source = workload.commands.find((known) => known.actor.kind === actor)
+export const floodOf = (simulation: Simulation, step: Step & { readonly _tag: "Flood" }): ReadonlyArray<unknown> => {
+  const { actor, count, draw } = step
+  const source = simulation.workload.commands.find((known) => known.actor.kind === actor)
   if (source === undefined) return []
-  const drawn = sample(source.arbitrary, `flood/${draw}`, Math.min(count, drawnOfFlood))
+  const different = Math.min(count, drawnOfFlood)
+  if (source.drawAt !== undefined) return drawNow(simulation, source, step, `flood/${draw}`, different)
+  const drawn = sample(source.arbitrary, `flood/${draw}`, different)
   return drawn.map((value, number) =>
-    encode(source, source.finish === undefined ? value : source.finish(value, number))
+    encodeCommand(source, source.finish === undefined ? value : source.finish(value, number))
   )
 }
 

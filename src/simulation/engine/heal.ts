@@ -70,6 +70,7 @@ export const heal = (simulation: Simulation): void => {
   }
   ensureOwner(simulation)
   setClocksRight(simulation)
+  simulation.deadlines.repair()
   simulation.askPatient()
 }
 
@@ -158,6 +159,7 @@ const isAtRest = (simulation: Simulation): boolean => {
     // A hanging statement has kept an old checkpoint from being removed.
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
+  if (!simulation.worker.isThrough) return false
   // These are sent again automatically.
   if (firstParked(simulation).some(isWaiting)) return false
   return true

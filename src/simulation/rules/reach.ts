@@ -2,6 +2,7 @@
  * Reports how much of a user's rules a simulation has reached: silence says little about a command that was never
  * accepted. Pure.
  */
+import { eventuallyMark } from "../engine/Deadlines.ts"
 import type { Marks } from "../engine/Marks.ts"
 import type { Workload } from "../engine/Workload.ts"
 import { reachMark } from "./rulesHold.ts"
@@ -18,6 +19,13 @@ export interface Reach {
   }>
   /** How often actors were woken, by kind, for kinds that can be. */
   readonly wakes: Readonly<Record<string, number>>
+  /** How often the time of a sentence of `eventually` has begun, and how often it was kept. */
+  readonly eventually: ReadonlyArray<{
+    readonly kind: string
+    readonly sentence: string
+    readonly begun: number
+    readonly kept: number
+  }>
   /** Processes that began, and so recovered stored data. */
   readonly restarts: number
   /** How often actors were read from the checkpoints after they had left memory. */
@@ -46,15 +54,27 @@ export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
       .filter(({ options }) => options.wake !== undefined)
       .map(({ kind }) => [kind, count(reachMark(kind, "woken"))])
   )
+  const eventually = Object.entries(workload.eventually ?? {}).flatMap(([kind, sentences]) =>
+    Object.keys(sentences).map((sentence) => ({
+      kind,
+      sentence,
+      begun: count(eventuallyMark(kind, sentence, "begun")),
+      kept: count(eventuallyMark(kind, sentence, "kept"))
+    }))
+  )
   const warnings = [
     ...commands
       .filter(({ accepted }) => accepted === 0)
       .map(({ command, kind }) => `${kind} never accepted ${command}`),
-    ...Object.entries(wakes).flatMap(([kind, woken]) => (woken === 0 ? [`${kind} was never woken`] : []))
+    ...Object.entries(wakes).flatMap(([kind, woken]) => (woken === 0 ? [`${kind} was never woken`] : [])),
+    ...eventually
+      .filter(({ begun }) => begun === 0)
+      .map(({ kind, sentence }) => `no state of ${kind} has begun the time of "${sentence}"`)
   ]
   return {
     commands,
     wakes,
+    eventually,
     restarts: count("a process has begun"),
     reads: count("an actor was read again"),
     jumps: count("rule, time has jumped"),
@@ -63,11 +83,20 @@ export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
 }
 
 /** Its lines, for people. */
-export const describeReach = ({ commands, jumps, reads, restarts, wakes, warnings }: Reach): ReadonlyArray<string> => [
+export const describeReach = ({
+  commands,
+  eventually,
+  jumps,
+  reads,
+  restarts,
+  wakes,
+  warnings
+}: Reach): ReadonlyArray<string> => [
   ...commands.map(
     ({ accepted, command, kind, rejected }) => `  ${kind} ${command}: ${accepted} accepted, ${rejected} rejected`
   ),
   ...Object.entries(wakes).map(([kind, woken]) => `  ${kind}: ${woken} wakes`),
+  ...eventually.map(({ begun, kept, kind, sentence }) => `  ${kind}, "${sentence}": ${kept} of ${begun} times`),
   `  ${restarts} starts, ${reads} actors read again, ${jumps} jumps in time`,
   ...warnings.map((warning) => `  WARNING: ${warning}`)
 ]

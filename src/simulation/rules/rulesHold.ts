@@ -7,7 +7,7 @@ import { maximumWakes } from "../../engine/limits.ts"
 import { unboxed } from "../engine/boxedCommands.ts"
 import type { Checker } from "../engine/Checker.ts"
 import type { Simulation } from "../engine/Simulation.ts"
-import { type ActorHistory, type Commit, nameOf } from "../engine/Truth.ts"
+import { nameOf } from "../engine/Truth.ts"
 import type { Together } from "../engine/Workload.ts"
 import type { RuleWatch } from "./RuleWatch.ts"
 import { States } from "./States.ts"
@@ -39,16 +39,6 @@ const tagOf = (command: unknown): string => {
 
 /** The marks of a rule's reach. */
 export const reachMark = (kind: string, what: string): string => `rule, ${kind}: ${what}`
-
-/** The actors that a frame has changed. */
-const changedBy = function* ({ truth }: Simulation, { frame }: Commit): Generator<ActorHistory> {
-  const seen = new Set<string>()
-  for (const { actor, event, message } of frame.records) {
-    if (event !== undefined || message !== undefined || seen.has(nameOf(actor))) continue
-    seen.add(nameOf(actor))
-    yield truth.history(actor)
-  }
-}
 
 /** The sentences about several actors: of each organization, and of all. */
 const together = (simulation: Simulation, { each, all }: Together, violate: (message: string) => void) => {
@@ -105,7 +95,7 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
       },
       committed: (commit) => {
         const organizations = new Set<string>()
-        for (const history of changedBy(simulation, commit)) {
+        for (const history of simulation.truth.changedBy(commit)) {
           organizations.add(history.organization)
           const { moments } = history
           const from = moments.findIndex(({ sequence }) => sequence === commit.sequence)

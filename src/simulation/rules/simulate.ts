@@ -12,7 +12,15 @@ import { usualAfter } from "../engine/edgeCommands.ts"
 import { generate } from "../engine/generate.ts"
 import type { Marks } from "../engine/Marks.ts"
 import { toJson } from "../engine/Scenario.ts"
-import type { CommandSource, Invariants, Oracle, Sentences, Workload } from "../engine/Workload.ts"
+import type {
+  CommandMoment,
+  CommandSource,
+  Eventually,
+  Invariants,
+  Oracle,
+  Sentences,
+  Workload
+} from "../engine/Workload.ts"
 import { RuleWatch } from "./RuleWatch.ts"
 import { describeReach, type Reach, reachOf } from "./reach.ts"
 import { rulesHold } from "./rulesHold.ts"
@@ -23,8 +31,11 @@ import { membersOf } from "./tags.ts"
  * {@link simulate}.
  */
 export interface SimulateOptions<Command, State, Reply, Rejection> {
-  /** How commands are drawn; default: from the command's schema. */
-  readonly commands?: Arbitrary.Arbitrary<Command>
+  /**
+   * How commands are drawn; default: from the command's schema. A function is asked when each is sent, with the time
+   * and the actor's state, so that a command can have a time of its own.
+   */
+  readonly commands?: Arbitrary.Arbitrary<Command> | ((moment: CommandMoment<State>) => Arbitrary.Arbitrary<Command>)
   /** How often each kind of command is drawn, by `_tag`, beside 1 for those that are not named; 0 for never. */
   readonly weights?: Readonly<Record<string, number>>
   /** Commands of the other actors, drawn from their schemas beside those of this one; a weight for each, beside 1. */
@@ -38,6 +49,11 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
    * not at the other.
    */
   readonly overall?: Sentences
+  /**
+   * Sentences about time: once a stored state fits `from`, one must fit `until` within some milliseconds, by the
+   * actor's own wakes (docs/simulation.md, "What must happen in time").
+   */
+  readonly eventually?: Readonly<Record<string, Eventually<State>>>
   /**
    * Further times at which commands come on purpose, in milliseconds after a time in an actor's state: the lengths of
    * the rule's windows and deadlines. A second, a minute, 15 minutes, an hour, a day, 7 and 30 days are always tried,
@@ -105,12 +121,23 @@ const drawn = (actor: AnyActor, weights: Readonly<Record<string, number>> = {}):
   }))
 }
 
+/** The option `commands`, of any types. */
+type CommandDraw = Arbitrary.Arbitrary<unknown> | ((moment: CommandMoment<never>) => Arbitrary.Arbitrary<unknown>)
+
+const drawOf = (actor: AnyActor, commands: CommandDraw): Pick<CommandSource, "arbitrary" | "drawAt"> =>
+  typeof commands === "function"
+    ? { arbitrary: Arbitrary.schema(actor.options.command as never) as Arbitrary.Arbitrary<unknown>, drawAt: commands }
+    : { arbitrary: commands }
+
 const sourcesOf = <Command, State, Reply, Rejection>(
   watched: AnyActor,
   others: ReadonlyArray<AnyActor>,
   { commands, otherCommands = {}, weights }: SimulateOptions<Command, State, Reply, Rejection>
 ): ReadonlyArray<CommandSource> => {
-  const own = commands === undefined ? drawn(watched, weights) : [{ actor: watched, weight: 1, arbitrary: commands }]
+  const own =
+    commands === undefined
+      ? drawn(watched, weights)
+      : [{ actor: watched, weight: 1, ...drawOf(watched, commands as CommandDraw) }]
   const further = Object.entries(otherCommands).flatMap(([kind, weight]) => {
     const other = others.find((known) => known.kind === kind)
     if (other === undefined) throw new Error(`${kind} is not among the other actors`)
@@ -169,6 +196,9 @@ export const workloadOf = <Command, Fact, State, Reply, Rejection>(
     isRepeatable: options.isRepeatable ?? false,
     oracles: options.oracle === undefined ? {} : { [actor.kind]: options.oracle },
     invariants: options.invariants === undefined ? {} : { [actor.kind]: options.invariants as Invariants<never> },
+    ...(options.eventually === undefined
+      ? {}
+      : { eventually: { [actor.kind]: options.eventually as Readonly<Record<string, Eventually<never>>> } }),
     meetings: { after: [...usualAfter, ...(options.after ?? [])], floods: options.floods ?? true },
     ...oldFactsOf(actor, keys, options.old ?? []),
     checkers: [rulesHold(watch, { each: options.together ?? {}, all: options.overall ?? {} })]
