@@ -8,16 +8,20 @@ import { internalActors } from "../../engine/internalActors.ts"
 import * as CheckpointsMemory from "../../engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../engine/memory/JournalMemory.ts"
+import * as ProgramStreamsMemory from "../../engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../engine/memory/SignalsMemory.ts"
 import type { ActorRow, CheckpointRecord } from "../../engine/ports/Checkpoints.ts"
 import type { StoredFrame } from "../../engine/ports/Journal.ts"
+import type { PublishedMessage } from "../../engine/ports/ProgramStreams.ts"
+import type { Signal } from "../../engine/ports/Signals.ts"
 import type { LogRecord } from "../../engine/records.ts"
 import { Faults } from "../kernel/Faults.ts"
 import { Outages } from "../kernel/Outages.ts"
 import { Prng } from "../kernel/Prng.ts"
-import { World } from "../kernel/World.ts"
+import { epochMillis, World } from "../kernel/World.ts"
 import { boxed, unboxed } from "./boxedCommands.ts"
 import type { Checker, Observer } from "./Checker.ts"
+import type { CommandOrigin } from "./CommandOrigin.ts"
 import { Deadlines } from "./Deadlines.ts"
 import type { Decided } from "./Decisions.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./describeAnswer.ts"
@@ -25,7 +29,7 @@ import type { Follower } from "./Follower.ts"
 import { restartLater } from "./heal.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, BeginOptions, LookAnswer, Operation } from "./Operations.ts"
-import type { Scenario } from "./Scenario.ts"
+import type { Scenario, Step } from "./Scenario.ts"
 import { SimulatedEngine } from "./SimulatedEngine.ts"
 import { LogServer } from "./SimulatedJournal.ts"
 import { JobWorker, makeBooksStore } from "./SqlEffects.ts"
@@ -46,6 +50,9 @@ export interface SimulationOptions {
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean
 }
+
+/** The data of a message: a text as it is, anything else in JSON. */
+const bytesOf = (data: unknown): Uint8Array => Buffer.from(typeof data === "string" ? data : JSON.stringify(data))
 
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
@@ -72,6 +79,7 @@ export class Simulation {
     readonly checkpoints: CheckpointsMemory.CheckpointsStore
     readonly cursors: CursorsMemory.CursorsStore
     readonly signals: SignalsMemory.SignalsStore
+    readonly streams: ProgramStreamsMemory.ProgramStreamsStore
   }
   readonly server: LogServer
   readonly books = makeBooksStore()
@@ -80,6 +88,9 @@ export class Simulation {
   readonly engines: Array<SimulatedEngine> = []
   readonly operations: Array<Operation> = []
   readonly followers: Array<Follower> = []
+  /** Messages that ever meant a command, by their sources. */
+  readonly meant = new Map<string, Set<number>>()
+  private readonly meanings = new WeakMap<object, CommandOrigin>()
   readonly violations: Array<Violation> = []
   /** The commands that were drawn when they were sent, by their numbers. */
   readonly drawn = new Map<number, unknown>()
@@ -134,7 +145,8 @@ export class Simulation {
       journal: JournalMemory.makeStore({ maximumBytes: topology.logBytes, deployment: "simulated" }),
       checkpoints: CheckpointsMemory.makeStore({ deployment: "simulated" }),
       cursors: CursorsMemory.makeStore(),
-      signals: SignalsMemory.makeStore(topology.partitions)
+      signals: SignalsMemory.makeStore(topology.partitions),
+      streams: ProgramStreamsMemory.makeStore(workload.streams ?? {})
     }
     this.logBytes = topology.logBytes
     this.server = new LogServer(this)
@@ -308,16 +320,60 @@ export class Simulation {
   }
 
   /** Stores a signal from outside. */
-  signal(organization: string, amount: number): void {
+  signal({ amount, data, kind, organization }: Extract<Step, { readonly _tag: "Signal" }>): void {
     const { signals } = this.stores
     const list = signals.lists[this.partitionOf(organization)]!
     list.push({
       sequence: list.length + 1,
       organization,
-      kind: Object.keys(this.workload.signals)[0]!,
-      data: Buffer.from(JSON.stringify({ amount }))
+      kind: kind ?? Object.keys(this.workload.signals)[0]!,
+      data: bytesOf(data === undefined ? { amount } : data)
     })
     for (const wake of [...signals.waiting]) wake()
+  }
+
+  /** The last signal of a partition that means something: the place moves over others with the next frame alone. */
+  lastSignal(partition: number): number {
+    const rules = this.workload.signals
+    const isMeant = (signal: Signal): boolean => {
+      try {
+        return rules[signal.kind]?.(signal) !== undefined
+      } catch {
+        return true
+      }
+    }
+    return this.stores.signals.lists[partition]!.findLast(isMeant)?.sequence ?? 0
+  }
+
+  /** Stores a message of a program in a stream. */
+  message({ data, subject }: Extract<Step, { readonly _tag: "Message" }>): void {
+    const { now, leapt } = this.world
+    const time = Math.floor(epochMillis + now + leapt)
+    const problem = ProgramStreamsMemory.append(this.stores.streams, { subject, data: bytesOf(data) }, time)
+    if (problem !== undefined) this.violate("streams", problem.message)
+  }
+
+  /**
+   * Notes that a command is the meaning of a message, or of a signal.
+   * @internal
+   */
+  means(command: object, source: string, sequence: number): void {
+    this.meanings.set(command, { source, sequence })
+    const meant = this.meant.get(source)
+    if (meant === undefined) this.meant.set(source, new Set([sequence]))
+    else meant.add(sequence)
+  }
+
+  /**
+   * The message or the signal that a command came from.
+   * @internal
+   */
+  meaningOf(command: unknown): CommandOrigin | undefined {
+    return typeof command === "object" && command !== null ? this.meanings.get(command) : undefined
+  }
+
+  published({ id, subject }: PublishedMessage, engine: SimulatedEngine): void {
+    this.trace(() => `${engine.name} has stored ${id} in ${subject}`)
   }
 
   partitionOf(organization: string): number {

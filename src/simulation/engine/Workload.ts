@@ -4,7 +4,11 @@
  */
 import type { Arbitrary } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
+import type { Ingest } from "../../engine/ingestRules.ts"
 import type { AnyLane } from "../../engine/Lane.ts"
+import type { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
+import type { Reactor } from "../../engine/Reactor.ts"
+import type { LogRecord } from "../../engine/records.ts"
 import type { SignalRules } from "../../engine/shell/signals/feedSignals.ts"
 import type { States } from "../rules/States.ts"
 import type { Checker } from "./Checker.ts"
@@ -108,12 +112,50 @@ export interface CommandSource {
   readonly isFresh?: boolean
 }
 
+/**
+ * A reactor whose tables are in memory, with the way to clear and to read them. See {@link plan}.
+ */
+export interface Projection {
+  /** Changes its tables by `Reactor.onCommit`, as statements of a database would be part of its transaction. */
+  readonly reactor: Reactor<never>
+  /** Empties its tables. Called before each scenario, and where an operator builds the reactor anew. */
+  readonly clear: () => void
+  /** The content of its tables, compared deeply. */
+  readonly read: () => unknown
+  /** The content that they must have, by all records that the reactor wants, in the order of each log. */
+  readonly expected?: (records: ReadonlyArray<LogRecord>) => unknown
+}
+
+/** A message that comes into a stream. See {@link plan}. */
+export interface DrawnMessage {
+  readonly subject: string
+  /** A text is the data as it is, anything else in JSON. */
+  readonly data: unknown
+}
+
+/** A signal that comes. See {@link plan}. */
+export interface DrawnSignal {
+  readonly kind: string
+  /** A text is the data as it is, anything else in JSON. */
+  readonly data: unknown
+}
+
 /** The content of a simulation: actors, commands, and the promises to check. See {@link workloadOf}. */
 export interface Workload {
   readonly name: string
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes: ReadonlyArray<AnyLane>
   readonly signals: SignalRules
+  /** Draws signals; by default of the first kind, with an amount. */
+  readonly signalDraw?: Arbitrary.Arbitrary<DrawnSignal>
+  /** The program's streams by their names, with their subjects; default: none. */
+  readonly streams?: Readonly<Record<string, ReadonlyArray<string>>>
+  readonly ingests?: ReadonlyArray<Ingest>
+  /** Draws the messages that come into the streams; default: none comes. */
+  readonly messages?: Arbitrary.Arbitrary<DrawnMessage>
+  /** Reactors made by `Publish.jetStream`. */
+  readonly publishers?: ReadonlyArray<Reactor<ProgramStreams>>
+  readonly projections?: ReadonlyArray<Projection>
   readonly organizations: ReadonlyArray<string>
   readonly keys: ReadonlyArray<string>
   readonly commands: ReadonlyArray<CommandSource>

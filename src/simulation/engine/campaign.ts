@@ -28,6 +28,8 @@ export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
   readonly seeds: number
   /** Steps of each scenario; default 100. */
   readonly steps?: number
+  /** Whether a finding is made small; default true. `makeSmall` does it later. */
+  readonly isShrunk?: boolean
   /** Asked after each scenario; true ends the campaign early. */
   readonly isOver?: (played: number) => boolean
 }
@@ -71,16 +73,26 @@ export interface CampaignReport {
  * }
  * ```
  */
-export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport => {
+export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport =>
+  campaignOf(() => workload, options)
+
+/** Plays seeds from `seed` on, each of the workload that it stands for. */
+export const campaignOf = (workloadOf: (seed: number) => Workload, options: CampaignOptions): CampaignReport => {
   const marks = new Marks()
   let played = 0
   for (let seed = options.seed; played < options.seeds; seed++) {
+    const workload = workloadOf(seed)
     const scenario = generate(workload, seed, options.steps)
     const outcome = play(scenario, workload, options)
     played++
     marks.add(outcome.marks)
-    if (outcome.violation !== undefined)
-      return { played, marks, failure: failureOf(workload, scenario, outcome.violation, options) }
+    if (outcome.violation !== undefined) {
+      const failure =
+        options.isShrunk === false
+          ? drawnFailure(scenario, outcome.violation)
+          : failureOf(workload, scenario, outcome.violation, options)
+      return { played, marks, failure }
+    }
     if (played % repeatEvery === 1) {
       const failure = repeats(workload, scenario, outcome, options)
       if (failure !== undefined) return { played, marks, failure }
@@ -104,6 +116,35 @@ export const explain = (workload: Workload, scenario: Scenario, options: PlayOpt
   const { violation } = play(scenario, workload, options)
   return violation === undefined ? undefined : failureOf(workload, scenario, violation, options)
 }
+
+/** A failure as it was found. */
+const drawnFailure = (scenario: Scenario, violation: Violation): Failure => ({
+  ...sizeOf(scenario),
+  violation,
+  scenario,
+  isSmall: false,
+  comesAgain: true,
+  trace: []
+})
+
+/**
+ * Makes a failure small that a campaign has left as it was found.
+ *
+ * @example
+ * ```ts
+ * import { campaign, describeFailure, makeSmall, type Workload } from "sluice/simulation"
+ *
+ * // what was found is said at once, what is left of it some seconds later
+ * export const tell = (workload: Workload) => {
+ *   const { failure } = campaign(workload, { seed: 1, seeds: 200, isShrunk: false })
+ *   if (failure === undefined) return
+ *   console.log(failure.violation.message)
+ *   console.log(describeFailure(makeSmall(workload, failure)))
+ * }
+ * ```
+ */
+export const makeSmall = (workload: Workload, failure: Failure, options: PlayOptions = {}): Failure =>
+  failure.comesAgain ? failureOf(workload, failure.scenario, failure.violation, options) : failure
 
 /** The failure of a scenario in which a play has found a violation. It also notes if no further play finds it. */
 const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {

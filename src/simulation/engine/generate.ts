@@ -6,12 +6,14 @@
 import { Arbitrary, Schema } from "effect"
 import { Prng } from "../kernel/Prng.ts"
 import { drawNow, drawnBy, encodeCommand, sample } from "./drawnCommands.ts"
+import { reactorsOf } from "./programReactors.ts"
 import {
   type Fault,
   type Operation,
   operations,
   type Scenario,
   type Step,
+  streamOperations,
   type Topology,
   type Which
 } from "./Scenario.ts"
@@ -80,6 +82,13 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { Once: 40, Repeat: 12, SecondOwner: 3, ClockJump: 2 }
 ]
 
+/** The themes of scenarios with streams of the program. */
+const streamThemes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
+  { Message: 60, Crash: 3 },
+  { Message: 40, SecondOwner: 3, Checkpoint: 3 },
+  { Message: 30, Rebuild: 4, Crash: 1 }
+]
+
 /**
  * Draws a scenario from a seed. The same seed and workload give the same one.
  *
@@ -101,10 +110,13 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   if (workload.follows !== undefined) weights.Follow = 6
   if (workload.leaps !== undefined) weights.Leap = 10
   if (workload.meetings !== undefined) weights.Meet = 30
+  if (workload.messages !== undefined) weights.Message = 24
+  if (reactorsOf(workload).length > 0) weights.Rebuild = 2
   const hasLane = weights.AskLane !== undefined
   const hasOnce = weights.Once !== undefined
   const hasSignals = weights.Signal !== undefined
-  const chosen = draw.chance(0.1) ? [] : [draw.pick(themes), ...(draw.chance(0.4) ? [draw.pick(themes)] : [])]
+  const all = workload.messages === undefined ? themes : [...themes, ...streamThemes]
+  const chosen = draw.chance(0.1) ? [] : [draw.pick(all), ...(draw.chance(0.4) ? [draw.pick(all)] : [])]
   for (const theme of chosen) {
     for (const [tag, weight] of Object.entries(theme) as ReadonlyArray<[StepTag, number]>) {
       if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals) || (tag === "Once" && !hasOnce)) continue
@@ -131,7 +143,7 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
     seed,
     workload: workload.name,
     topology: roomy(drawTopology(draw), workload),
-    faults: drawFaults(draw),
+    faults: drawFaults(draw, workload),
     steps
   }
 }
@@ -200,6 +212,13 @@ class CommandDraw {
     return index === -1 ? this.sources.length + this.workload.onceCommands!.indexOf(source) : index
   }
 
+  /** Draws a message or a signal. */
+  from<A extends { readonly data: unknown }>(arbitrary: Arbitrary.Arbitrary<A>): A & { readonly data: Schema.Json } {
+    const [drawn] = sample(arbitrary, `${this.seed}/messages/${this.number++}`, 1) as ReadonlyArray<A>
+    // As it is saved and read again.
+    return JSON.parse(JSON.stringify(drawn)) as A & { readonly data: Schema.Json }
+  }
+
   target(source: CommandSource) {
     return {
       organization: this.draw.pick(this.workload.organizations),
@@ -247,6 +266,27 @@ const drawFollow = (draw: Prng, workload: Workload): Step => ({
   what: draw.pick(["facts", "facts of all", "states", "keys"] as const)
 })
 
+/** A step of others than the clients of actors. */
+const drawOutside = (
+  draw: Prng,
+  tag: "AskLane" | "Signal" | "Message" | "Rebuild",
+  workload: Workload,
+  commands: CommandDraw
+): Step => {
+  switch (tag) {
+    case "AskLane":
+      return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
+    case "Signal": {
+      const signal = { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) } as const
+      return workload.signalDraw === undefined ? signal : { ...signal, ...commands.from(workload.signalDraw) }
+    }
+    case "Message":
+      return { _tag: tag, ...commands.from(workload.messages!) }
+    case "Rebuild":
+      return { _tag: tag, reactor: draw.pick(reactorsOf(workload)).name }
+  }
+}
+
 const drawStep = (
   draw: Prng,
   weights: Partial<Record<StepTag, number>>,
@@ -283,9 +323,10 @@ const drawStep = (
     case "Follow":
       return drawFollow(draw, workload)
     case "AskLane":
-      return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
     case "Signal":
-      return { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) }
+    case "Message":
+    case "Rebuild":
+      return drawOutside(draw, tag, workload, commands)
     case "Meet": {
       const source = commands.source()
       return {
@@ -330,15 +371,22 @@ const drawStep = (
   }
 }
 
+/**
+ * Bytes of a log with reactors of the program: one that has had no record moves its cursor once the log is nearly full,
+ * and a frame must still fit by then.
+ */
+const leastWithReactors = 20_000
+
 /** A deployment that holds the workload's largest command. */
-const roomy = (topology: Topology, { least }: Workload): Topology =>
-  least === undefined
-    ? topology
-    : {
-        ...topology,
-        maximumActors: Math.max(topology.maximumActors, least.maximumActors),
-        logBytes: Math.max(topology.logBytes, least.logBytes)
-      }
+const roomy = (topology: Topology, workload: Workload): Topology => {
+  const { maximumActors, logBytes } = workload.least ?? { maximumActors: 0, logBytes: 0 }
+  const cursorBytes = reactorsOf(workload).length > 0 ? leastWithReactors : 0
+  return {
+    ...topology,
+    maximumActors: Math.max(topology.maximumActors, maximumActors),
+    logBytes: Math.max(topology.logBytes, logBytes, cursorBytes)
+  }
+}
 
 const drawTopology = (draw: Prng): Topology => ({
   replicas: draw.pick([1, 3] as const),
@@ -367,13 +415,19 @@ const allFaults = (Object.keys(operations) as ReadonlyArray<Operation>).flatMap(
   operations[operation].map((kind): readonly [operation: Operation, kind: string] => [operation, kind])
 )
 const publishFaults = allFaults.filter(([operation]) => operation === "publish")
-const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
+const otherFaults = allFaults.filter(([operation]) => operation !== "publish" && !streamOperations.has(operation))
+const streamFaults = allFaults.filter(([operation]) => streamOperations.has(operation))
 
-const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
+const drawFaults = (draw: Prng, { streams }: Workload): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
     // Most faults are at a publish; the other operations are rare, so a larger share of them fails.
-    const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
+    const [operation, kind] =
+      streams !== undefined && draw.chance(0.4)
+        ? draw.pick(streamFaults)
+        : draw.chance(0.5)
+          ? draw.pick(publishFaults)
+          : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }
   })

@@ -9,6 +9,7 @@ import { follow } from "./Follower.ts"
 import { floodOf } from "./generate.ts"
 import { ensureOwner, heal } from "./heal.ts"
 import { noticedMillis } from "./passUntil.ts"
+import { reactorsOf, rebuild } from "./programReactors.ts"
 import type { Step, Which } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -75,7 +76,11 @@ export const perform = (simulation: Simulation, step: Step) => {
       return engine === undefined ? undefined : simulation.askLane(step.organization, engine)
     }
     case "Signal":
-      return simulation.signal(step.organization, step.amount)
+      return simulation.signal(step)
+    case "Message":
+      return simulation.message(step)
+    case "Rebuild":
+      return rebuild(simulation, step.reactor, simulation.newest())
     case "Advance":
       return simulation.world.advance(step.millis)
     case "Leap":
@@ -182,7 +187,7 @@ const purgeByHand = (simulation: Simulation): void => {
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
     const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
     // One that has not moved yet needs the log from its beginning.
-    if (cursors.length < 2) continue
+    if (cursors.length < 2 + reactorsOf(simulation.workload).length) continue
     const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors)
     const { log } = simulation.server.of(partition)
     if (below === undefined || below > lastSequenceOf(log) || below <= log.firstSequence) continue

@@ -28,6 +28,8 @@ export interface Reach {
   }>
   /** Processes that began, and so recovered stored data. */
   readonly restarts: number
+  /** How often a reactor was built anew. */
+  readonly rebuilds: number
   /** How often actors were read from the checkpoints after they had left memory. */
   readonly reads: number
   /** How often time has jumped to one that matters. */
@@ -69,13 +71,20 @@ export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
     ...Object.entries(wakes).flatMap(([kind, woken]) => (woken === 0 ? [`${kind} was never woken`] : [])),
     ...eventually
       .filter(({ begun }) => begun === 0)
-      .map(({ kind, sentence }) => `no state of ${kind} has begun the time of "${sentence}"`)
+      .map(({ kind, sentence }) => `no state of ${kind} has begun the time of "${sentence}"`),
+    ...(workload.ingests ?? [])
+      .filter(({ name }) => count(`stream, decided: ${name}`) === 0)
+      .map(({ name }) => `no fact is stored of a message of the ingest ${name}`),
+    ...(workload.publishers ?? [])
+      .filter(({ name }) => count(`stream, published: ${name}`) === 0)
+      .map(({ name }) => `the publisher ${name} has published nothing`)
   ]
   return {
     commands,
     wakes,
     eventually,
     restarts: count("a process has begun"),
+    rebuilds: count("a reactor was built anew"),
     reads: count("an actor was read again"),
     jumps: count("rule, time has jumped"),
     warnings
@@ -88,6 +97,7 @@ export const describeReach = ({
   eventually,
   jumps,
   reads,
+  rebuilds,
   restarts,
   wakes,
   warnings
@@ -97,6 +107,6 @@ export const describeReach = ({
   ),
   ...Object.entries(wakes).map(([kind, woken]) => `  ${kind}: ${woken} wakes`),
   ...eventually.map(({ begun, kept, kind, sentence }) => `  ${kind}, "${sentence}": ${kept} of ${begun} times`),
-  `  ${restarts} starts, ${reads} actors read again, ${jumps} jumps in time`,
+  `  ${restarts} starts, ${reads} actors read again, ${jumps} jumps in time${rebuilds === 0 ? "" : `, ${rebuilds} reactors built anew`}`,
   ...warnings.map((warning) => `  WARNING: ${warning}`)
 ]

@@ -7,6 +7,10 @@
 import { Arbitrary, Data, Effect } from "effect"
 import type { Actor, AnyActor } from "../../engine/Actor.ts"
 import { describe } from "../../engine/describe.ts"
+import type { Ingest } from "../../engine/ingestRules.ts"
+import type { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
+import type { Reactor } from "../../engine/Reactor.ts"
+import type { SignalRules } from "../../engine/shell/signals/feedSignals.ts"
 import { campaign, describeFailure, type Failure } from "../engine/campaign.ts"
 import { usualAfter } from "../engine/edgeCommands.ts"
 import { generate } from "../engine/generate.ts"
@@ -15,9 +19,12 @@ import { toJson } from "../engine/Scenario.ts"
 import type {
   CommandMoment,
   CommandSource,
+  DrawnMessage,
+  DrawnSignal,
   Eventually,
   Invariants,
   Oracle,
+  Projection,
   Sentences,
   Workload
 } from "../engine/Workload.ts"
@@ -73,6 +80,18 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
   /** The oracle of the replies. */
   // biome-ignore lint/suspicious/noExplicitAny: the model is the oracle's own business
   readonly oracle?: Oracle<any, Command, Reply, Rejection>
+  /** Streams of the program, by their names with their subjects: what ingests read and publishers store. */
+  readonly streams?: Readonly<Record<string, ReadonlyArray<string>>>
+  /** Ingests, whose messages are drawn by `messages` (docs/simulation.md, "Reactors and streams"). */
+  readonly ingests?: ReadonlyArray<Ingest>
+  /** The messages that come into the streams. Organizations are `org_1` and `org_2`. */
+  readonly messages?: Arbitrary.Arbitrary<DrawnMessage>
+  /** Reactors that `Publish.jetStream` has made. */
+  readonly publishers?: ReadonlyArray<Reactor<ProgramStreams>>
+  /** Projections, whose tables are in memory. */
+  readonly reactors?: ReadonlyArray<Projection>
+  /** The meaning of signals, by their kind, and the signals that come. */
+  readonly signals?: { readonly rules: SignalRules; readonly drawn: Arbitrary.Arbitrary<DrawnSignal> }
   /** Further actors that the commands touch. */
   readonly others?: ReadonlyArray<AnyActor>
   /** Names of the actors that commands go to; default: one, "". */
@@ -164,6 +183,27 @@ type OldVersion = NonNullable<SimulateOptions<never, never, never, never>["old"]
 
 const organizations = ["org_1", "org_2"]
 
+/** The parts of a workload outside of its actors. */
+const outsideOf = ({
+  ingests,
+  messages,
+  publishers,
+  reactors,
+  signals,
+  streams
+}: Pick<
+  SimulateOptions<never, never, never, never>,
+  "ingests" | "messages" | "publishers" | "reactors" | "signals" | "streams"
+>): Pick<Workload, "signals" | "signalDraw" | "streams" | "ingests" | "messages" | "publishers" | "projections"> => ({
+  signals: signals?.rules ?? {},
+  ...(signals === undefined ? {} : { signalDraw: signals.drawn }),
+  ...(streams === undefined ? {} : { streams }),
+  ...(ingests === undefined ? {} : { ingests }),
+  ...(messages === undefined ? {} : { messages }),
+  ...(publishers === undefined ? {} : { publishers }),
+  ...(reactors === undefined ? {} : { projections: reactors })
+})
+
 /**
  * A workload of one actor. Its rules are watched while it is played.
  *
@@ -189,7 +229,7 @@ export const workloadOf = <Command, Fact, State, Reply, Rejection>(
     name: actor.kind,
     actors: [watched, ...others],
     lanes: [],
-    signals: {},
+    ...outsideOf(options),
     organizations,
     keys,
     commands: sourcesOf(watched, others, options),
