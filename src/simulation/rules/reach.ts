@@ -5,7 +5,7 @@
 import { eventuallyMark } from "../engine/Deadlines.ts"
 import type { Marks } from "../engine/Marks.ts"
 import type { Workload } from "../engine/Workload.ts"
-import { reachMark } from "./rulesHold.ts"
+import { hintMark, reachMark } from "./rulesHold.ts"
 import { tagsOf } from "./tags.ts"
 
 /** The part of a rule that a campaign has reached. It says nothing about the rest. See {@link describeReport}. */
@@ -34,6 +34,8 @@ export interface Reach {
   readonly reads: number
   /** How often time has jumped to one that matters. */
   readonly jumps: number
+  /** Hints about states that are right by all sentences, and may be meant otherwise: one for each field. */
+  readonly hints: ReadonlyArray<string>
   /** The unreached parts, as sentences. */
   readonly warnings: ReadonlyArray<string>
 }
@@ -87,14 +89,22 @@ export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
     rebuilds: count("a reactor was built anew"),
     reads: count("an actor was read again"),
     jumps: count("rule, time has jumped"),
+    hints: hintsOf(counts),
     warnings
   }
+}
+
+/** The first hint about each field. */
+const hintsOf = (counts: Marks["counts"]): ReadonlyArray<string> => {
+  const hints = [...counts.keys()].flatMap((mark) => (mark.startsWith(hintMark) ? [mark.slice(hintMark.length)] : []))
+  return [...new Map(hints.toReversed().map((hint) => [hint.split(" is ")[0]!, hint])).values()].toReversed()
 }
 
 /** Its lines, for people. */
 export const describeReach = ({
   commands,
   eventually,
+  hints,
   jumps,
   reads,
   rebuilds,
@@ -108,5 +118,6 @@ export const describeReach = ({
   ...Object.entries(wakes).map(([kind, woken]) => `  ${kind}: ${woken} wakes`),
   ...eventually.map(({ begun, kept, kind, sentence }) => `  ${kind}, "${sentence}": ${kept} of ${begun} times`),
   `  ${restarts} starts, ${reads} actors read again, ${jumps} jumps in time${rebuilds === 0 ? "" : `, ${rebuilds} reactors built anew`}`,
+  ...hints.map((hint) => `  HINT: ${hint}`),
   ...warnings.map((warning) => `  WARNING: ${warning}`)
 ]

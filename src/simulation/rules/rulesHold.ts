@@ -9,6 +9,7 @@ import type { Checker } from "../engine/Checker.ts"
 import type { Simulation } from "../engine/Simulation.ts"
 import { nameOf } from "../engine/Truth.ts"
 import type { Together } from "../engine/Workload.ts"
+import { floatSumIn } from "./floatSums.ts"
 import type { RuleWatch } from "./RuleWatch.ts"
 import { States } from "./States.ts"
 
@@ -51,6 +52,24 @@ const together = (simulation: Simulation, { each, all }: Together, violate: (mes
   return (organizations: Iterable<string>, now: number) => {
     for (const organization of organizations) check(each, organization, now)
     check(all, undefined, now)
+  }
+}
+
+/** The beginning of marks that hold a hint. */
+export const hintMark = "rule, hint, "
+
+/** A fraction in JSON that is so long as the sum of several can be. */
+const longFraction = /\d\.\d{10}/
+
+/** Hints about the last states of actors. */
+const hintsOf = function* ({ truth, workload }: Simulation): Generator<string> {
+  const kinds = new Set(workload.actors.map(({ kind }) => kind))
+  for (const { kind, moments } of truth.histories(undefined)) {
+    const { json } = moments[moments.length - 1]!
+    if (!kinds.has(kind) || !longFraction.test(json)) continue
+    const found = floatSumIn(JSON.parse(json))
+    if (found !== undefined)
+      yield `${kind}: ${found.path === "" ? "its state" : found.path} is ${found.value}, which looks like a sum of fractions that was to be ${found.near}: count money in whole cents`
   }
 }
 
@@ -106,6 +125,9 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
             )
         }
         checkTogether(organizations, commit.frame.now)
+      },
+      healed: () => {
+        for (const hint of hintsOf(simulation)) simulation.marks.reach(`${hintMark}${hint}`)
       },
       answered: ({ answer, operation }) => {
         if (answer?._tag === "Failed" && ruleErrors.has(answer.error))
