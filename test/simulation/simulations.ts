@@ -1,4 +1,5 @@
 /** The simulations of Sluice's own programs, for `npm run simulate -- --of NAME` (docs/simulation.md). */
+import { findingOf } from "../../src/cli/ownRules.ts"
 import type { PlayableSimulation } from "../../src/cli/PlayableSimulation.ts"
 import { campaignOf } from "../../src/simulation/engine/campaign.ts"
 import {
@@ -38,9 +39,17 @@ const onEngine = (
   play: (first, seeds) => {
     const options = steps === undefined ? {} : { steps }
     const workloadOf = (seed: number) => workloads[seed % workloads.length]!
-    const { failure, marks: reached, played } = campaignOf(workloadOf, { seed: first, seeds, ...options })
-    const finding = failure === undefined ? undefined : { seed: failure.seed, text: describeFailure(failure) }
-    return { played, marks: reached, finding }
+    const {
+      failure,
+      marks: reached,
+      played
+    } = campaignOf(workloadOf, {
+      seed: first,
+      seeds,
+      isShrunk: false,
+      ...options
+    })
+    return { played, marks: reached, finding: failure && findingOf(workloadOf(failure.seed), failure) }
   },
   replay: (text) => {
     const scenario = parsed(fromJson, text)

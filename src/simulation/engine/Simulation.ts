@@ -102,6 +102,8 @@ export class Simulation {
     number,
     { readonly from: number; readonly frames: ReadonlyArray<StoredFrame>; readonly isLost: boolean }
   >()
+  /** How often time has passed up to one that matters. */
+  passes = 0
   isHealed = false
   /** How often the whole machine went down. */
   machineOutages = 0

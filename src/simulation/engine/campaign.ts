@@ -42,6 +42,8 @@ export interface Failure {
   /** Steps and faults that the scenario had before it was shrunk. */
   readonly drawnSteps: number
   readonly drawnFaults: number
+  /** Whether it stands as it was found, before it was shrunk. */
+  readonly isDrawn: boolean
   /** Whether shrinking ended because nothing more could be left out, rather than at its budget. */
   readonly isSmall: boolean
   /**
@@ -122,6 +124,7 @@ const drawnFailure = (scenario: Scenario, violation: Violation): Failure => ({
   ...sizeOf(scenario),
   violation,
   scenario,
+  isDrawn: true,
   isSmall: false,
   comesAgain: true,
   trace: []
@@ -144,11 +147,19 @@ const drawnFailure = (scenario: Scenario, violation: Violation): Failure => ({
  * ```
  */
 export const makeSmall = (workload: Workload, failure: Failure, options: PlayOptions = {}): Failure =>
-  failure.comesAgain ? failureOf(workload, failure.scenario, failure.violation, options) : failure
+  failure.isDrawn ? failureOf(workload, failure.scenario, failure.violation, options) : failure
 
 /** The failure of a scenario in which a play has found a violation. It also notes if no further play finds it. */
 const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
-  const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
+  const once: Failure = {
+    ...sizeOf(drawn),
+    violation,
+    scenario: drawn,
+    isDrawn: false,
+    isSmall: false,
+    comesAgain: false,
+    trace: []
+  }
   if (play(drawn, workload, options).violation === undefined) return once
   let tasksLeft = shrinkingTasks
   let commands: Outcome["drawn"] = new Map()
@@ -172,7 +183,7 @@ const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, op
     const again = play(scenario, workload, { ...options, isTraced: true })
     if (again.violation === undefined) continue
     const { trace, violation: found } = again
-    return { ...sizeOf(drawn), violation: found, scenario, isSmall, comesAgain: true, trace }
+    return { ...sizeOf(drawn), violation: found, scenario, isDrawn: false, isSmall, comesAgain: true, trace }
   }
   return once
 }
@@ -189,7 +200,7 @@ const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options
     message: `it came out as ${first.fingerprint} and as ${second.fingerprint}`
   }
   const violation = { checker, message, at: second.violation?.at ?? 0 }
-  return { ...sizeOf(scenario), violation, scenario, isSmall: false, comesAgain: false, trace: [] }
+  return { ...sizeOf(scenario), violation, scenario, isDrawn: false, isSmall: false, comesAgain: false, trace: [] }
 }
 
 const notAgain =
@@ -212,9 +223,11 @@ const shownLines = 200
  * ```
  */
 export const describeFailure = (failure: Failure): string => {
-  const { comesAgain, drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
+  const { comesAgain, drawnFaults, drawnSteps, isDrawn, isSmall, scenario, seed, trace, violation } = failure
   const left = trace.length - shownLines
   const found = [`seed ${seed}: ${violation.checker}`, `  ${violation.message}`]
+  if (isDrawn)
+    return [...found, `found with ${drawnSteps} steps and ${drawnFaults} faults, and not made small yet`].join("\n")
   if (!comesAgain) return [...found, notAgain, "", toJson(scenario).trimEnd()].join("\n")
   return [
     ...found,

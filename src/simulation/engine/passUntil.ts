@@ -5,6 +5,12 @@ import type { Simulation } from "./Simulation.ts"
 /** Within this time an engine notices that its clock was set forth, milliseconds. */
 export const noticedMillis = 62_000
 
+/** The time that passes behind a leap of which engines are told, milliseconds: an idle minute costs more than all else. */
+const toldMillis = 2_500
+
+/** One leap in this many is one that engines notice by themselves. */
+const unnoticedEvery = 10
+
 /** The last millisecond passes in steps of this length, up to a number of them. */
 const lastStepMillis = 0.25
 const lastSteps = 8
@@ -23,13 +29,21 @@ const wallOf = (simulation: Simulation): number => {
   return simulation.newest()?.process.wallMillis() ?? epochMillis + world.now + world.leapt
 }
 
-/** Leaps up to the time in which an engine notices it, and lets that pass. */
+/** Wakes the partitions of living processes, which then read their clocks. */
+const tellOfTime = (simulation: Simulation): void => {
+  for (const engine of simulation.living()) for (const partition of engine.partitions()) partition.wakeup.notify()
+}
+
+/** Leaps over time, and lets the rest pass in which an engine notices it. */
 const passBy = (simulation: Simulation, millis: number, isAwake: boolean): void => {
+  const isTold = simulation.passes++ % unnoticedEvery !== unnoticedEvery - 1
+  const rest = isTold ? toldMillis : noticedMillis
   if (millis > noticedMillis) {
-    simulation.deadlines.leap(millis - noticedMillis, isAwake)
+    simulation.deadlines.leap(millis - rest, isAwake)
     simulation.marks.reach("rule, time has jumped")
+    if (isTold) tellOfTime(simulation)
   }
-  simulation.world.advance(Math.max(0, Math.min(millis, noticedMillis)))
+  simulation.world.advance(Math.max(0, millis > noticedMillis ? rest : millis))
 }
 
 /** Passes the next wakes and deadlines before a time, by the simulation's clock, one by one. */

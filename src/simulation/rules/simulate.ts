@@ -279,6 +279,7 @@ const problemOf = (workload: Workload, message: string | undefined): Failure | u
         scenario: generate(workload, 0, 0),
         drawnSteps: 0,
         drawnFaults: 0,
+        isDrawn: false,
         isSmall: true,
         comesAgain: true,
         trace: []
