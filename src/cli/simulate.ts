@@ -74,8 +74,7 @@ const run = Effect.fnUntraced(function* ({ command, first, minutes, seeds, simul
     if (finding !== undefined) {
       yield* Console.log(finding.text)
       if (finding.small !== undefined) {
-        // What is printed leaves the process before the seconds without a pause.
-        yield* Effect.sleep("1 millis")
+        yield* Effect.yieldNow
         yield* Console.log(`\n${finding.small()}`)
       }
       const repeat = `${command} --seed ${finding.seed} --seeds 1`

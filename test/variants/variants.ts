@@ -13,6 +13,7 @@ import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
+import { simulations } from "./simulations.ts"
 import { stores } from "./stores.ts"
 import { submission } from "./submission.ts"
 import { tasks } from "./tasks.ts"
@@ -24,6 +25,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...engineNodes,
   ...engineCore,
   ...engineStreams,
+  ...simulations,
   ...stores,
   ...tasks,
   ...webhooks,

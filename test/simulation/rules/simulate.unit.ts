@@ -218,7 +218,7 @@ describe("simulate", () => {
       commands: ({ now, state }: { readonly now: number; readonly state: typeof Reading.Type }) =>
         Arbitrary.map(
           Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40 }))),
-          (value: number) => ({ at: now - value, value: state.value + value })
+          (value: number) => ({ at: now - value, value: state.value + 1 })
         ),
       oracle: {
         initial: () => 0,
@@ -233,10 +233,17 @@ describe("simulate", () => {
 
     it.effect("and a rule that is right, then most are taken, whatever the time", () =>
       Effect.gen(function* () {
+        let most = 0
+        const counted = ({ value }: typeof Reading.Type) => {
+          most = Math.max(most, value)
+          return true
+        }
         const { reach } = yield* simulate(
           meter((last, at) => at > last),
-          { ...drawn, seeds: 12, steps: 60 }
+          { ...drawn, invariants: { "values are counted": counted }, seeds: 12, steps: 60 }
         )
+        // Each reading is drawn from the state before it.
+        expect(most).toBeGreaterThan(5)
         const [{ accepted, rejected } = { accepted: 0, rejected: 0 }] = reach.commands
         expect(accepted).toBeGreaterThan(100)
         expect(rejected).toBeGreaterThan(0)
