@@ -24,32 +24,25 @@ export const simulations: ReadonlyArray<Variant> = [
     finders: ["timeRules.sim"]
   },
   {
-    name: "simulation: time leaps over wakes on its way to a deadline",
-    find: "for (const due of this.dues()) if (due > now) next = Math.min(next, due)",
-    replace: "",
-    sentence: "a right rule is blamed for wakes that the simulator has slept over",
-    finders: ["timeRules.sim"]
-  },
-  {
     name: "simulation: sentences get another time than the rule had",
     find: "{ now: moment.now, organization, key }",
     replace: "{ now: moment.at, organization, key }",
     sentence: "a sentence about time holds by chance",
-    finders: ["simulate.unit"]
+    finders: ["rules/simulate.unit"]
   },
   {
     name: "simulation: a finding keeps commands that are still to be drawn",
     find: "if (fixed !== shrunk.scenario && fails(fixed))",
     replace: "if (fixed === shrunk.scenario && fails(fixed))",
     sentence: "a saved finding shows something else once the function of its commands has changed",
-    finders: ["simulate.unit"]
+    finders: ["rules/simulate.unit"]
   },
   {
     name: "simulation: commands are drawn from the actor's first state",
     find: "const { state } = simulation.truth.history({ organization, kind, key }).moments.at(-1)!",
     replace: "const { state } = simulation.truth.history({ organization, kind, key }).moments.at(0)!",
     sentence: "commands do not fit the state that they are sent to",
-    finders: ["simulate.unit"]
+    finders: ["rules/simulate.unit"]
   },
   {
     name: "simulation: a projection that is built anew is not cleared",

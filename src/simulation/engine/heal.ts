@@ -12,6 +12,7 @@ import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
 import { reactorsOf } from "./programReactors.ts"
 import type { Simulation } from "./Simulation.ts"
+import { booksName } from "./SqlEffects.ts"
 
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
@@ -214,7 +215,9 @@ const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: numbe
     const last = `${partition}/${sequence}/${lastIndex}`
     return (
       books.entries.has(last) ||
-      stores.cursors.parked.some((record) => record.partition === partition && record.sequence === sequence)
+      stores.cursors.parked.some(
+        (record) => record.reactor === booksName && record.partition === partition && record.sequence === sequence
+      )
     )
   }
   return true
