@@ -5,11 +5,11 @@
 import { Cause, Effect, Exit } from "effect"
 import { describe } from "../../engine/describe.ts"
 import { rebuildReactor } from "../../engine/operator/rebuild.ts"
-import { CursorsUnavailable, ReactorTransaction } from "../../engine/ports/Cursors.ts"
+import { ReactorTransaction } from "../../engine/ports/Cursors.ts"
 import type { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
-import { StreamUnavailable } from "../../engine/ports/ProgramStreams.ts"
 import { onCommit, type Reactor } from "../../engine/Reactor.ts"
 import { type LogRecord, recordsOf } from "../../engine/records.ts"
+import { isAway } from "../../engine/shell/reactors/parkRecords.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { Projection, Workload } from "./Workload.ts"
@@ -22,8 +22,6 @@ export const reactorsOf = ({ projections = [], publishers = [] }: Workload): Rea
   ...projections.map(({ reactor }) => reactor),
   ...publishers
 ]
-
-const isAway = (error: unknown): boolean => error instanceof CursorsUnavailable || error instanceof StreamUnavailable
 
 /** Reports a projection that fails on a batch for a reason of its own. */
 export const watchedReactor = (simulation: Simulation, reactor: Reactor<never>): Reactor<never> => ({
