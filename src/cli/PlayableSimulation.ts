@@ -4,8 +4,16 @@ import type { Marks } from "../simulation/index.ts"
 export interface Played {
   readonly played: number
   readonly marks: Marks
-  /** The first scenario that fails, made small, for people. */
-  readonly finding: { readonly seed: number; readonly text: string } | undefined
+  readonly finding: Finding | undefined
+}
+
+/** The first scenario that fails, for people. */
+export interface Finding {
+  readonly seed: number
+  /** At once: as it was found, unless it is small already. */
+  readonly text: string
+  /** Makes it small, which takes seconds. */
+  readonly small?: () => string
 }
 
 export interface Replayed {

@@ -10,13 +10,16 @@ import {
   campaign,
   describeFailure,
   explain,
+  type Failure,
   fromJson,
   type Marks,
+  makeSmall,
   play,
   type Reach,
-  type SimulationPlan
+  type SimulationPlan,
+  type Workload
 } from "../simulation/index.ts"
-import type { PlayableSimulation } from "./PlayableSimulation.ts"
+import type { Finding, PlayableSimulation } from "./PlayableSimulation.ts"
 
 /** A simulation of a file, under the name that it is exported by. */
 export interface OwnRules extends PlayableSimulation {
@@ -24,6 +27,13 @@ export interface OwnRules extends PlayableSimulation {
   /** The parts of the rules that were reached. */
   readonly reachOf: (marks: Marks) => Reach
 }
+
+/** A finding that is told as it was found, and once more when it is small. */
+export const findingOf = (workload: Workload, failure: Failure): Finding => ({
+  seed: failure.seed,
+  text: describeFailure(failure),
+  ...(failure.isDrawn ? { small: () => describeFailure(makeSmall(workload, failure)) } : {})
+})
 
 const isPlan = (value: unknown): value is SimulationPlan =>
   typeof value === "object" && value !== null && "_tag" in value && value._tag === "SimulationPlan"
@@ -34,9 +44,12 @@ const simulated = (name: string, { problem, reachOf, steps, workload }: Simulati
   requiredMarks: [],
   play: (first, seeds) => {
     const options = steps === undefined ? {} : { steps }
-    const { failure, marks, played } = campaign(workload, { seed: first, seeds, ...options })
-    const found = problem ?? failure
-    return { played, marks, finding: found && { seed: found.seed, text: describeFailure(found) } }
+    const { failure, marks, played } = campaign(workload, { seed: first, seeds, isShrunk: false, ...options })
+    const finding =
+      problem === undefined
+        ? failure && findingOf(workload, failure)
+        : { seed: problem.seed, text: describeFailure(problem) }
+    return { played, marks, finding }
   },
   replay: (text) => {
     try {

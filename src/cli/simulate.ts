@@ -73,6 +73,10 @@ const run = Effect.fnUntraced(function* ({ command, first, minutes, seeds, simul
     const { finding } = report
     if (finding !== undefined) {
       yield* Console.log(finding.text)
+      if (finding.small !== undefined) {
+        yield* Effect.yieldNow
+        yield* Console.log(`\n${finding.small()}`)
+      }
       const repeat = `${command} --seed ${finding.seed} --seeds 1`
       return yield* failed(`seed ${finding.seed} fails. Repeat it with: ${repeat}`)
     }

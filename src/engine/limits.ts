@@ -199,6 +199,9 @@ export const loadDeadlineMillis = 5_000
 export const saveDeadlineMillis = 60_000
 export const transactionDeadlineMillis = 30_000
 
+/** The transaction that clears a reactor's tables and moves its cursors back: meanwhile no checkpoint is written. */
+export const rebuildDeadlineMillis = 120_000
+
 /** How long a shutdown waits for reactors to do the work that their pace has held back. */
 export const reactorsCloseMillis = 1_000
 

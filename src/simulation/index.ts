@@ -8,6 +8,7 @@ import "../common/checkedPeers.ts"
 export type { CheckpointsStore, PartitionRows } from "../engine/memory/CheckpointsMemory.ts"
 export type { CursorsStore } from "../engine/memory/CursorsMemory.ts"
 export type { JournalStore, MemoryLog } from "../engine/memory/JournalMemory.ts"
+export type { MemoryStream, ProgramStreamsStore } from "../engine/memory/ProgramStreamsMemory.ts"
 export type { SignalsStore } from "../engine/memory/SignalsMemory.ts"
 export type { Checker, Observer } from "./engine/Checker.ts"
 export {
@@ -16,13 +17,14 @@ export {
   campaign,
   describeFailure,
   explain,
-  type Failure
+  type Failure,
+  makeSmall
 } from "./engine/campaign.ts"
 export { engineCheckers } from "./engine/checkers/index.ts"
 export type { Decided as DraftedDecision, Decisions, FramePlace, Woken } from "./engine/Decisions.ts"
 export type { Follower, FollowStep } from "./engine/Follower.ts"
 export { defaultSteps, generate, scenarios } from "./engine/generate.ts"
-export { appendMarks, Marks, requiredMarks } from "./engine/Marks.ts"
+export { appendMarks, Marks, requiredMarks, requiredStreamMarks } from "./engine/Marks.ts"
 export type {
   Answer,
   Attempt,
@@ -51,12 +53,20 @@ export { type Shrunk, shrink } from "./engine/shrink.ts"
 export type { ActorHistory, Commit, Moment, Truth } from "./engine/Truth.ts"
 export type {
   AnyOracle,
+  CommandMoment,
   CommandSource,
+  DrawnMessage,
+  DrawnSignal,
+  Eventually,
   Expected,
   Invariants,
   Meetings,
   Oracle,
+  Projection,
+  SentenceContext,
   Sentences,
+  StateContext,
+  UntilContext,
   Workload
 } from "./engine/Workload.ts"
 export type { Faults } from "./kernel/Faults.ts"

@@ -21,9 +21,13 @@ const clockOf = (stepMillis: number, clock: Clock.Clock): Clock.Clock => {
 }
 
 /** Runs a command; answers what it printed as its result and as its progress. */
-const running = (command: typeof simulate | typeof known, args: ReadonlyArray<string>, stepMillis: number) =>
+const running = (
+  command: typeof simulate | typeof known,
+  args: ReadonlyArray<string>,
+  stepMillis: number,
+  results: Array<string> = []
+) =>
   Effect.gen(function* () {
-    const results: Array<string> = []
     const progress: Array<string> = []
     const console: Console.Console = {
       ...globalThis.console,
@@ -39,7 +43,8 @@ const running = (command: typeof simulate | typeof known, args: ReadonlyArray<st
   }).pipe(Effect.provide(NodeServices.layer))
 
 /** `sluice simulate`, over the rules of a file. */
-const run = (args: ReadonlyArray<string>, stepMillis: number) => running(simulate, args, stepMillis)
+const run = (args: ReadonlyArray<string>, stepMillis: number, results?: Array<string>) =>
+  running(simulate, args, stepMillis, results)
 
 /** `npm run simulate`, over Sluice's own programs. */
 const runKnown = (args: ReadonlyArray<string>, stepMillis: number) => running(known, args, stepMillis)
@@ -136,6 +141,18 @@ describe("sluice simulate", () => {
       )!
       const again = yield* Effect.flip(run(["--file", file, "--seeds", "1", "--seed", seed!], 1))
       expect(String(again)).toBe(String(error))
+    })
+  )
+
+  it.effect("prints what it has found at once, and again when it is small", () =>
+    Effect.gen(function* () {
+      const file = new URL("../simulation/example/forgotten.ts", import.meta.url).pathname
+      const results: Array<string> = []
+      yield* Effect.flip(run(["--file", file, "--seeds", "50", "--seed", "3"], 1, results))
+      const [, first = "", small = ""] = results
+      expect(first).toMatch(/^seed \d+: .*\n {2}.*\nfound with \d+ steps and \d+ faults, and not made small yet$/)
+      expect(small.trim().split("\n")[0]).toBe(first.split("\n")[0])
+      expect(small).toContain("shrunk from")
     })
   )
 

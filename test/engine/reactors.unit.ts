@@ -1,8 +1,11 @@
 /** A program waits for its reactors, rebuilds one, and tries a handler without an engine (docs/reactors.md). */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Metric } from "effect"
+import { Effect, Fiber, Layer, Metric } from "effect"
 import * as EngineModule from "../../src/engine/Engine.ts"
+import { rebuildDeadlineMillis } from "../../src/engine/limits.ts"
+import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as Operator from "../../src/engine/Operator.ts"
+import { Cursors } from "../../src/engine/ports/Cursors.ts"
 import { Placement } from "../../src/engine/ports/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import * as Reactors from "../../src/engine/Reactors.ts"
@@ -139,6 +142,35 @@ describe("reactors that run", () => {
       yield* stop
       const next = yield* serving(deployment, { actors: [Counter], reactors: [reactor] })
       yield* add(next.engine, "org_1", 1)
+    })
+  )
+
+  it.effect("go on behind one that hangs in the database", () =>
+    Effect.gen(function* () {
+      const { rebuild, reactor, sums } = makeSums()
+      const deployment = makeDeployment()
+      const real = CursorsMemory.make(deployment.cursors)
+      const hanging = Cursors.of({
+        ...real,
+        transact: (move, effects) =>
+          move.to.sequence < move.from.sequence ? Effect.never : real.transact(move, effects)
+      })
+      const { engine } = yield* serving(deployment, {
+        actors: [Counter],
+        reactors: [reactor],
+        cursorsLayer: Layer.succeed(Cursors, hanging)
+      })
+      yield* add(engine, "org_1", 1)
+      yield* elapse(2)
+      const failing = yield* Effect.forkChild(
+        Effect.flip(Effect.provideService(rebuild(), EngineModule.Engine, engine)),
+        { startImmediately: true }
+      )
+      yield* elapse(rebuildDeadlineMillis / 1000 + 1, 100)
+      expect(yield* Fiber.join(failing)).toMatchObject({ _tag: "CursorsUnavailable" })
+      yield* add(engine, "org_1", 2)
+      yield* elapse(2)
+      expect(sums.get("org_1")).toBe(3)
     })
   )
 

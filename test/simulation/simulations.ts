@@ -1,16 +1,19 @@
 /** The simulations of Sluice's own programs, for `npm run simulate -- --of NAME` (docs/simulation.md). */
+import { findingOf } from "../../src/cli/ownRules.ts"
 import type { PlayableSimulation } from "../../src/cli/PlayableSimulation.ts"
+import { campaignOf } from "../../src/simulation/engine/campaign.ts"
 import {
-  campaign,
   describeFailure,
   explain,
   fromJson,
   Marks,
   play,
   requiredMarks,
+  requiredStreamMarks,
   type Workload
 } from "../../src/simulation/index.ts"
 import { bank } from "./bank/bank.ts"
+import { streamedBank } from "./bank/streamedBank.ts"
 import { followed, requiredFollowerMarks } from "./followers/followed.ts"
 import * as Handoff from "./handoff/index.ts"
 import * as Owners from "./owners/index.ts"
@@ -26,17 +29,32 @@ const parsed = <Scenario>(parse: (text: string) => Scenario, text: string): Scen
   }
 }
 
-const onEngine = (workload: Workload, marks: ReadonlyArray<string>, steps?: number): PlayableSimulation => ({
+/** Seeds of workloads of the engine, in turns. */
+const onEngine = (
+  workloads: readonly [Workload, ...ReadonlyArray<Workload>],
+  marks: ReadonlyArray<string>,
+  steps?: number
+): PlayableSimulation => ({
   requiredMarks: marks,
   play: (first, seeds) => {
     const options = steps === undefined ? {} : { steps }
-    const { failure, marks: reached, played } = campaign(workload, { seed: first, seeds, ...options })
-    const finding = failure === undefined ? undefined : { seed: failure.seed, text: describeFailure(failure) }
-    return { played, marks: reached, finding }
+    const workloadOf = (seed: number) => workloads[seed % workloads.length]!
+    const {
+      failure,
+      marks: reached,
+      played
+    } = campaignOf(workloadOf, {
+      seed: first,
+      seeds,
+      isShrunk: false,
+      ...options
+    })
+    return { played, marks: reached, finding: failure && findingOf(workloadOf(failure.seed), failure) }
   },
   replay: (text) => {
     const scenario = parsed(fromJson, text)
-    if (scenario === undefined || scenario.workload !== workload.name) return undefined
+    const workload = workloads.find(({ name }) => name === scenario?.workload)
+    if (scenario === undefined || workload === undefined) return undefined
     const { trace, violation } = play(scenario, workload, { isTraced: true })
     const failure = violation === undefined ? undefined : explain(workload, scenario)
     return { trace, finding: failure && describeFailure(failure) }
@@ -80,10 +98,10 @@ const ofKind = <Scenario extends { readonly seed: number }>(kind: Kind<Scenario>
 const sendSteps = 60
 
 export const simulations = {
-  engine: onEngine(bank, requiredMarks),
-  send: onEngine(sendAccounts, requiredSendMarks, sendSteps),
+  engine: onEngine([bank, streamedBank], [...requiredMarks, ...requiredStreamMarks]),
+  send: onEngine([sendAccounts], requiredSendMarks, sendSteps),
   webhooks: ofKind(Webhooks),
   handoff: ofKind(Handoff),
-  followers: onEngine(followed, requiredFollowerMarks),
+  followers: onEngine([followed], requiredFollowerMarks),
   owners: ofKind(Owners)
 } as const satisfies Readonly<Record<string, PlayableSimulation>>

@@ -108,5 +108,26 @@ export const engineStreams: ReadonlyArray<Variant> = [
     replace: "",
     sentence: "a consumer sees facts twice once a stream was away for longer than its duplicate window",
     finders: ["publish.unit"]
+  },
+  {
+    name: "engine: a message counts as published before its stream has answered",
+    find: "yield* this.streams.publish(message)\n    this.acknowledged.add(record.partition, id, record.sequence)",
+    replace: "this.acknowledged.add(record.partition, id, record.sequence)\n    yield* this.streams.publish(message)",
+    sentence: "a fact never reaches its stream, if the stream did not answer once",
+    finders: ["streams"]
+  },
+  {
+    name: "engine: the place of an ingest is not carried from frame to frame",
+    find: "const after = progress.read ?? 0",
+    replace: "const after = Math.max(0, (progress.read ?? 0) - 1)\n    progress.read = after",
+    sentence: "the last message is decided again after each subscription",
+    finders: ["streams"]
+  },
+  {
+    name: "engine: a rebuild that hangs keeps its reactor",
+    find: "deadline(moved as Moved, rebuildDeadlineMillis, unanswered),",
+    replace: "moved as Moved,",
+    sentence: "a reactor stops for good because the database did not answer an operator",
+    finders: ["streams", "reactors.unit"]
   }
 ]

@@ -15,6 +15,7 @@ import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
+import { simulations } from "./simulations.ts"
 import { stores } from "./stores.ts"
 import { submission } from "./submission.ts"
 import { tasks } from "./tasks.ts"
@@ -28,6 +29,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...engineCore,
   ...engineStreams,
   ...engineWorkers,
+  ...simulations,
   ...stores,
   ...tasks,
   ...webhooks,

@@ -7,6 +7,7 @@ import {
   type FollowRequest,
   lostPlace,
   ProgramStreams,
+  type PublishedMessage,
   PublishRefused,
   type StreamBatch,
   type StreamMessage,
@@ -20,15 +21,15 @@ const batchSize = 64
 /** The largest message, as a NATS server has it by default. */
 const maximumDataBytes = 1024 * 1024
 
-/** One stream: its subjects, and the messages that it holds. */
-interface MemoryStream {
+/** One stream: its subjects, and the messages that it holds. See {@link engineCheckers}. */
+export interface MemoryStream {
   readonly subjects: ReadonlyArray<string>
   messages: Array<StreamMessage>
   last: number
   readonly ids: Set<string>
 }
 
-/** The streams of a program. */
+/** The streams of a program. Tests and simulations may change it. See {@link engineCheckers}. */
 export interface ProgramStreamsStore {
   readonly streams: Map<string, MemoryStream>
   /** Followers that wait for the next message. */
@@ -92,23 +93,33 @@ export const make = (store: ProgramStreamsStore): ProgramStreams["Service"] => {
           )
         })
       ),
-    publish: ({ data, headers = {}, id, stream, subject }) =>
-      Effect.gen(function* () {
-        const time = yield* Clock.currentTimeMillis
-        const taking = [...store.streams].filter(([, { subjects }]) => isWanted(subject, subjects))
-        if (taking.length === 0 || (stream !== undefined && !taking.some(([name]) => name === stream)))
-          return yield* new StreamUnavailable({ message: `no stream ${stream ?? ""} takes ${subject}` })
-        if (data.length > maximumDataBytes)
-          return yield* new PublishRefused({ message: `${data.length} bytes are more than ${maximumDataBytes}` })
-        for (const [, one] of taking) {
-          if (id !== undefined && one.ids.has(id)) continue
-          if (id !== undefined) one.ids.add(id)
-          const stored = id === undefined ? headers : { ...headers, "Nats-Msg-Id": id }
-          one.messages.push({ sequence: ++one.last, subject, time, headers: stored, data })
-        }
-        for (const wake of [...store.waiting]) wake()
-      })
+    publish: (message) =>
+      Effect.flatMap(
+        Clock.currentTimeMillis,
+        (time): Effect.Effect<void, StreamUnavailable | PublishRefused> => append(store, message, time) ?? Effect.void
+      )
   })
+}
+
+/** Stores a message at a time, Unix milliseconds. Returns why it is not stored; undefined if it is. */
+export const append = (
+  store: ProgramStreamsStore,
+  { data, headers = {}, id, stream, subject }: PublishedMessage,
+  time: number
+): StreamUnavailable | PublishRefused | undefined => {
+  const taking = [...store.streams].filter(([, { subjects }]) => isWanted(subject, subjects))
+  if (taking.length === 0 || (stream !== undefined && !taking.some(([name]) => name === stream)))
+    return new StreamUnavailable({ message: `no stream ${stream ?? ""} takes ${subject}` })
+  if (data.length > maximumDataBytes)
+    return new PublishRefused({ message: `${data.length} bytes are more than ${maximumDataBytes}` })
+  for (const [, one] of taking) {
+    if (id !== undefined && one.ids.has(id)) continue
+    if (id !== undefined) one.ids.add(id)
+    const stored = id === undefined ? headers : { ...headers, "Nats-Msg-Id": id }
+    one.messages.push({ sequence: ++one.last, subject, time, headers: stored, data })
+  }
+  for (const wake of [...store.waiting]) wake()
+  return undefined
 }
 
 const nextBatch = (

@@ -6,10 +6,12 @@
 import { Effect } from "effect"
 import { formatLevels } from "../../common/formatLevels.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
+import { lookupDeadlineMillis, rebuildDeadlineMillis } from "../limits.ts"
 import { emptyLogHash, type LogPosition } from "../ports/Checkpoints.ts"
 import { CursorMoved, CursorsUnavailable, type ReactorTransaction } from "../ports/Cursors.ts"
 import type { JournalUnavailable } from "../ports/Journal.ts"
 import type { Reactor } from "../Reactor.ts"
+import { deadline } from "../shell/deadline.ts"
 import { internals } from "../shell/partition/internals.ts"
 import type { Partition } from "../shell/partition/Partition.ts"
 import { showParked } from "../shell/reactors/parkRecords.ts"
@@ -85,6 +87,11 @@ const statesRefusal = ({ name, states }: Reactor<never>, level: number | undefin
   return undefined
 }
 
+const unanswered = () =>
+  new CursorsUnavailable({
+    message: "the database does not answer: look whether the tables were cleared, and try again"
+  })
+
 const sendBack = Effect.fnUntraced(function* <E, R>(
   all: ReadonlyArray<Partition>,
   { clear, from = "beginning", reactor }: RebuildOptions<E, R>
@@ -98,7 +105,7 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
   for (const partition of all) {
     const { id, log, context } = partition
     const to = yield* beginningOf(partition, from)
-    const cursor = yield* context.cursors.read(id, reactor)
+    const cursor = yield* deadline(context.cursors.read(id, reactor), lookupDeadlineMillis, unanswered)
     if (log === undefined) return yield* new EngineRefused({ message: `partition ${id} restarts: try again` })
     frames += partition.core.head.sequence - to.sequence
     places.push({ partition, to, cursor: { sequence: cursor.sequence, hash: cursor.hash } })
@@ -117,8 +124,10 @@ const sendBack = Effect.fnUntraced(function* <E, R>(
       ) as unknown as Cleared,
     effects
   )
+  type Moved = Effect.Effect<void, E | CursorsUnavailable | CursorMoved, Exclude<R, ReactorTransaction>>
   yield* Effect.catchIf(
-    moved as Effect.Effect<void, E | CursorsUnavailable | CursorMoved, Exclude<R, ReactorTransaction>>,
+    // A statement that hangs would keep the reactor and the checkpoints from going on.
+    deadline(moved as Moved, rebuildDeadlineMillis, unanswered),
     (error): error is CursorMoved & (E | CursorsUnavailable | CursorMoved) => error instanceof CursorMoved,
     () => Effect.fail(new CursorsUnavailable({ message: `the cursors of ${reactor} have moved meanwhile: try again` }))
   )

@@ -4,7 +4,7 @@
  * metrics and states. Needs no service.
  */
 import { appendBranches } from "../../engine/shell/partition/append.ts"
-import { operations } from "./Scenario.ts"
+import { type Operation, operations, streamOperations } from "./Scenario.ts"
 
 /**
  * Counts of the branches and faults that scenarios have reached.
@@ -56,9 +56,15 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["the outbox of partition", "engine, outbox started over"]
 ]
 
+/** Those about a program's streams. */
+const streamSentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
+  ["gets no messages and subscribes again", "ingest, away"],
+  ["sluice.ingest.", "ingest, parked what cannot be read"]
+]
+
 /** Notes the mark that a log message of the engine shows. */
 export const noteMessage = (marks: Marks, message: string): void => {
-  for (const [fragment, mark] of sentences) if (message.includes(fragment)) marks.reach(mark)
+  for (const [fragment, mark] of [...sentences, ...streamSentences]) if (message.includes(fragment)) marks.reach(mark)
 }
 
 /** Every branch of docs/architecture.md, rule 2. See {@link campaign}. */
@@ -70,9 +76,22 @@ export const messageMarks: Readonly<Record<string, string>> = {
   sluice_outbox_rejected_total: "message, rejected"
 }
 
+/** The marks of the faults of some operations. */
+const faultMarks = (isWanted: (operation: Operation) => boolean): ReadonlyArray<string> =>
+  (Object.keys(operations) as ReadonlyArray<Operation>)
+    .filter(isWanted)
+    .flatMap((operation) => operations[operation].map((kind) => `fault, ${operation}: ${kind}`))
+
+/** The marks that a campaign over a workload with streams must reach, beside those of the engine's. See {@link campaign}. */
+export const requiredStreamMarks: ReadonlyArray<string> = [
+  ...faultMarks((operation) => streamOperations.has(operation)),
+  ...streamSentences.map(([, mark]) => mark),
+  "a reactor was built anew"
+]
+
 /** The marks that a campaign over the engine's own workload must reach. See {@link campaign}. */
 export const requiredMarks: ReadonlyArray<string> = [
-  ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
+  ...faultMarks((operation) => !streamOperations.has(operation)),
   ...appendMarks,
   ...sentences.map(([, mark]) => mark),
   ...Object.values(messageMarks),

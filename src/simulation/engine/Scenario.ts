@@ -54,8 +54,16 @@ export const operations = {
   lookup: ["unavailable", "hangs"],
   expire: ["unavailable", "hangs"],
   work: ["killed after the effect"],
-  subscribe: ["cut off"]
+  subscribe: ["cut off"],
+  follow: ["unavailable", "hangs"],
+  messages: ["cut off", "late"],
+  ends: ["unavailable"],
+  store: ["unavailable", "hangs", "late", "answer lost", "ids forgotten", "crash after"]
 } as const
+
+/** The operations of a program's streams, which only some workloads have. */
+export const streamOperations: ReadonlySet<Operation> = new Set(["follow", "messages", "ends", "store"])
+
 /** An operation of a store that can fail. See {@link scenarios}. */
 export type Operation = keyof typeof operations
 
@@ -109,6 +117,8 @@ export const Step = Schema.Union([
   }),
   /** A number of commands of an actor, drawn when they are asked. */
   Schema.TaggedStruct("Flood", { ...Target, draw: Count, count: Count }),
+  /** Commands of an actor one after the other, each a millisecond before it would be woken. */
+  Schema.TaggedStruct("Insist", { ...Target, commands: Schema.Array(Schema.Json), count: Count }),
   /** The same command of an earlier step once more, with the same idempotency key. */
   Schema.TaggedStruct("Repeat", { back: Count }),
   /** Many commands concurrently. */
@@ -122,7 +132,17 @@ export const Step = Schema.Union([
     what: Schema.Literals(["facts", "facts of all", "states", "keys"])
   }),
   Schema.TaggedStruct("AskLane", { organization: Schema.String, to: Which }),
-  Schema.TaggedStruct("Signal", { organization: Schema.String, amount: Count }),
+  Schema.TaggedStruct("Signal", {
+    organization: Schema.String,
+    amount: Count,
+    /** By the workload's own draw; a text is the data as it is. */
+    kind: Schema.optionalKey(Schema.String),
+    data: Schema.optionalKey(Schema.Json)
+  }),
+  /** A message comes into a stream of the program; a text is its data as it is, anything else in JSON. */
+  Schema.TaggedStruct("Message", { subject: Schema.String, data: Schema.Json }),
+  /** An operator builds a reactor anew. */
+  Schema.TaggedStruct("Rebuild", { reactor: Schema.String }),
   Schema.TaggedStruct("Advance", { millis: Count }),
   /** Hours or days pass in one step, for all clocks, and timers notice. */
   Schema.TaggedStruct("Leap", { millis: Count }),

@@ -2,25 +2,34 @@
  * A process of the simulated deployment, which runs the real engine over simulated ports. When it is killed, only its
  * stored data is left.
  */
-import { Context, Effect, Exit, Logger, Scope } from "effect"
+import { Context, Effect, Exit, Logger, LogLevel, Scope } from "effect"
 import type { AnyActor } from "../../engine/Actor.ts"
 import { defaultConfig } from "../../engine/config.ts"
 import { type Engine, make } from "../../engine/Engine.ts"
+import type { Ingest, IngestCommand } from "../../engine/ingestRules.ts"
 import { Checkpoints } from "../../engine/ports/Checkpoints.ts"
 import { Cursors } from "../../engine/ports/Cursors.ts"
 import { Journal } from "../../engine/ports/Journal.ts"
 import { Placement } from "../../engine/ports/Placement.ts"
+import { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
 import { Signals } from "../../engine/ports/Signals.ts"
 import { internals } from "../../engine/shell/partition/internals.ts"
 import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import type { SignalRule, SignalRules } from "../../engine/shell/signals/feedSignals.ts"
 import { SimulatedProcess } from "../kernel/World.ts"
+import { boxed } from "./boxedCommands.ts"
+import { signalsName } from "./CommandOrigin.ts"
 import { Decisions } from "./Decisions.ts"
 import { noteMessage } from "./Marks.ts"
+import { watchedReactor } from "./programReactors.ts"
 import { makeJournal } from "./SimulatedJournal.ts"
 import { makeCheckpoints, makeCursors, makePlacement, makeSignals } from "./SimulatedStores.ts"
+import { makeProgramStreams } from "./SimulatedStreams.ts"
 import type { Simulation } from "./Simulation.ts"
 import { makeBooks } from "./SqlEffects.ts"
+
+/** How long the logs of projections are kept, milliseconds: a thousand years, longer than any scenario. */
+const keptMillis = 1_000 * 365 * 86_400_000
 
 /** An engine in a simulated process. See {@link engineCheckers}. */
 export class SimulatedEngine {
@@ -38,7 +47,9 @@ export class SimulatedEngine {
   /** Set by a fault: after this many more replies the process dies. */
   repliesUntilCrash: number | undefined = undefined
   private readonly scope = Scope.makeUnsafe()
-  private readonly services: Context.Context<Journal | Checkpoints | Cursors | Placement | Signals | Scope.Scope>
+  private readonly services: Context.Context<
+    Journal | Checkpoints | Cursors | Placement | Signals | ProgramStreams | Scope.Scope
+  >
 
   constructor(simulation: Simulation, number: number) {
     this.simulation = simulation
@@ -57,6 +68,7 @@ export class SimulatedEngine {
       Context.add(Cursors, makeCursors(simulation, this)),
       Context.add(Placement, makePlacement(simulation, this)),
       Context.add(Signals, makeSignals(simulation, this)),
+      Context.add(ProgramStreams, makeProgramStreams(simulation, this)),
       Context.add(Scope.Scope, this.scope)
     )
   }
@@ -67,8 +79,13 @@ export class SimulatedEngine {
     const made = make({
       actors: [...this.actors.values()],
       lanes: simulation.workload.lanes,
-      reactors: [makeBooks(simulation, this)],
+      reactors: [
+        makeBooks(simulation, this),
+        ...(simulation.workload.projections ?? []).map(({ reactor }) => watchedReactor(simulation, reactor)),
+        ...(simulation.workload.publishers ?? [])
+      ],
       signals: this.watchedSignals(),
+      ingests: this.watchedIngests(),
       config: {
         partitions: topology.partitions,
         mailboxCapacity: topology.mailboxCapacity,
@@ -79,6 +96,8 @@ export class SimulatedEngine {
         idleMillis: topology.idleMillis,
         feedFrames: topology.feedFrames,
         concurrentTransactions: topology.concurrentTransactions ?? defaultConfig.concurrentTransactions,
+        // A projection is built anew from the beginning of the log alone.
+        ...((simulation.workload.projections ?? []).length > 0 ? { logKeepMillis: keptMillis } : {}),
         shutdownMillis: 5_000
       }
     })
@@ -118,7 +137,7 @@ export class SimulatedEngine {
 
   /** Runs something in the process. `done` is not called once the process is dead. */
   fork<A, E>(
-    effect: Effect.Effect<A, E, Journal | Checkpoints | Cursors | Placement | Signals | Scope.Scope>,
+    effect: Effect.Effect<A, E, Journal | Checkpoints | Cursors | Placement | Signals | ProgramStreams | Scope.Scope>,
     done: (exit: Exit.Exit<A, E>) => void
   ): void {
     this.simulation.world.ready(this.process, () => {
@@ -134,14 +153,36 @@ export class SimulatedEngine {
       kind,
       (signal) => {
         const meaning = rule(signal)
-        return meaning === undefined ? undefined : { ...meaning, actor: this.actors.get(meaning.actor.kind)! }
+        return (
+          meaning &&
+          this.watched(meaning, `${signalsName} ${this.simulation.partitionOf(signal.organization)}`, signal.sequence)
+        )
       }
     ]
     return Object.fromEntries(Object.entries(this.simulation.workload.signals).map(watched))
   }
 
+  /** Messages mean commands of the watched actors. */
+  private watchedIngests(): ReadonlyArray<Ingest> {
+    return (this.simulation.workload.ingests ?? []).map((ingest) => ({
+      ...ingest,
+      toCommand: (message) => {
+        const meaning = ingest.toCommand(message)
+        return meaning && this.watched(meaning, ingest.name, message.sequence)
+      }
+    }))
+  }
+
+  /** The command of a message or a signal, in an object of its own. */
+  private watched(meaning: IngestCommand, source: string, sequence: number): IngestCommand {
+    const command = boxed(meaning.command)
+    this.simulation.means(command, source, sequence)
+    return { ...meaning, actor: this.actors.get(meaning.actor.kind) ?? meaning.actor, command }
+  }
+
   private logger(): Logger.Logger<unknown, void> {
-    return Logger.make(({ message }) => {
+    return Logger.make(({ logLevel, message }) => {
+      if (LogLevel.isGreaterThanOrEqualTo(logLevel, "Warn")) this.simulation.deadlines.disturb()
       const text = Array.isArray(message) ? String(message[0]) : String(message)
       noteMessage(this.simulation.marks, text)
       this.simulation.trace(() => `  ${this.name}: ${text}`)

@@ -14,6 +14,7 @@ import type { Host, HostedProcess } from "../kernel/Host.ts"
 import type { Operation } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
+import { booksName } from "./SqlEffects.ts"
 
 /** How long a statement waits for an answer. */
 const statementTimeoutMillis = 2_000
@@ -145,7 +146,14 @@ export const makeCursors = (simulation: Host, engine: HostedProcess): Cursors["S
         const commit = usual + simulation.outages.leftOf("hanging database")
         const last =
           fault === "effects fail"
-            ? Effect.suspend(() => Effect.fail(new Error("simulated: an effect failed") as never))
+            ? Effect.suspend(() =>
+                // Those of a program fail because of the database: what fails for a reason of its own is parked.
+                Effect.fail(
+                  (move.reactor === booksName
+                    ? new Error("simulated: an effect failed")
+                    : unavailable("simulated: the transaction was rolled back")) as never
+                )
+              )
             : fault === "crash before the commit"
               ? crash(simulation, engine, "before a reactor's commit")
               : wait(simulation, engine, commit)

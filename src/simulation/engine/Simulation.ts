@@ -8,23 +8,28 @@ import { internalActors } from "../../engine/internalActors.ts"
 import * as CheckpointsMemory from "../../engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../../engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../engine/memory/JournalMemory.ts"
+import * as ProgramStreamsMemory from "../../engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../engine/memory/SignalsMemory.ts"
 import type { ActorRow, CheckpointRecord } from "../../engine/ports/Checkpoints.ts"
 import type { StoredFrame } from "../../engine/ports/Journal.ts"
+import type { PublishedMessage } from "../../engine/ports/ProgramStreams.ts"
+import type { Signal } from "../../engine/ports/Signals.ts"
 import type { LogRecord } from "../../engine/records.ts"
 import { Faults } from "../kernel/Faults.ts"
 import { Outages } from "../kernel/Outages.ts"
 import { Prng } from "../kernel/Prng.ts"
-import { World } from "../kernel/World.ts"
+import { epochMillis, World } from "../kernel/World.ts"
 import { boxed, unboxed } from "./boxedCommands.ts"
 import type { Checker, Observer } from "./Checker.ts"
+import type { CommandOrigin } from "./CommandOrigin.ts"
+import { Deadlines } from "./Deadlines.ts"
 import type { Decided } from "./Decisions.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./describeAnswer.ts"
 import type { Follower } from "./Follower.ts"
 import { restartLater } from "./heal.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, BeginOptions, LookAnswer, Operation } from "./Operations.ts"
-import type { Scenario } from "./Scenario.ts"
+import type { Scenario, Step } from "./Scenario.ts"
 import { SimulatedEngine } from "./SimulatedEngine.ts"
 import { LogServer } from "./SimulatedJournal.ts"
 import { JobWorker, makeBooksStore } from "./SqlEffects.ts"
@@ -45,6 +50,9 @@ export interface SimulationOptions {
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean
 }
+
+/** The data of a message: a text as it is, anything else in JSON. */
+const bytesOf = (data: unknown): Uint8Array => Buffer.from(typeof data === "string" ? data : JSON.stringify(data))
 
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
@@ -71,6 +79,7 @@ export class Simulation {
     readonly checkpoints: CheckpointsMemory.CheckpointsStore
     readonly cursors: CursorsMemory.CursorsStore
     readonly signals: SignalsMemory.SignalsStore
+    readonly streams: ProgramStreamsMemory.ProgramStreamsStore
   }
   readonly server: LogServer
   readonly books = makeBooksStore()
@@ -79,7 +88,12 @@ export class Simulation {
   readonly engines: Array<SimulatedEngine> = []
   readonly operations: Array<Operation> = []
   readonly followers: Array<Follower> = []
+  /** Messages that ever meant a command, by their sources. */
+  readonly meant = new Map<string, Set<number>>()
+  private readonly meanings = new WeakMap<object, CommandOrigin>()
   readonly violations: Array<Violation> = []
+  /** The commands that were drawn when they were sent, by their numbers. */
+  readonly drawn = new Map<number, unknown>()
   readonly lines: Array<string> = []
   /** The random source of faults and steps. */
   readonly draw: Prng
@@ -88,6 +102,8 @@ export class Simulation {
     number,
     { readonly from: number; readonly frames: ReadonlyArray<StoredFrame>; readonly isLost: boolean }
   >()
+  /** How often time has passed up to one that matters. */
+  passes = 0
   isHealed = false
   /** How often the whole machine went down. */
   machineOutages = 0
@@ -95,6 +111,11 @@ export class Simulation {
   /** Operations that are asked again when a process begins, or when all is healed. */
   private readonly patient: Array<Operation> = []
   readonly observers: ReadonlyArray<Observer>
+  /**
+   * The sentences about time.
+   * @internal
+   */
+  readonly deadlines: Deadlines
   private readonly isTraced: boolean
 
   constructor(scenario: Scenario, workload: Workload, options: SimulationOptions) {
@@ -111,7 +132,11 @@ export class Simulation {
     this.outages = new Outages(this.world)
     this.draw = new Prng(scenario.seed, "faults")
     this.latencies = new Prng(scenario.seed, "latencies")
-    this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
+    // Each fault that happens has a line.
+    this.faults = new Faults(scenario.faults, this.marks, (line) => {
+      this.deadlines.disturb()
+      this.trace(line)
+    })
     this.truth = new Truth(
       topology.partitions,
       [...workload.actors, ...internalActors],
@@ -122,13 +147,18 @@ export class Simulation {
       journal: JournalMemory.makeStore({ maximumBytes: topology.logBytes, deployment: "simulated" }),
       checkpoints: CheckpointsMemory.makeStore({ deployment: "simulated" }),
       cursors: CursorsMemory.makeStore(),
-      signals: SignalsMemory.makeStore(topology.partitions)
+      signals: SignalsMemory.makeStore(topology.partitions),
+      streams: ProgramStreamsMemory.makeStore(workload.streams ?? {})
     }
     this.logBytes = topology.logBytes
     this.server = new LogServer(this)
-    this.observers = [...options.checkers, ...workload.checkers].map((checker) =>
-      checker.make(this, (message) => this.violate(checker.name, message))
-    )
+    this.deadlines = new Deadlines(this)
+    this.observers = [
+      ...[...options.checkers, ...workload.checkers].map((checker) =>
+        checker.make(this, (message) => this.violate(checker.name, message))
+      ),
+      this.deadlines.observer
+    ]
     this.worker = new JobWorker(this)
   }
 
@@ -164,6 +194,7 @@ export class Simulation {
     const engine = new SimulatedEngine(this, this.engines.length + 1)
     this.engines.push(engine)
     this.trace(() => `${engine.name} starts`)
+    this.deadlines.disturb()
     this.marks.reach("a process has begun")
     engine.start()
     this.askPatient()
@@ -179,11 +210,14 @@ export class Simulation {
   pause(engine: SimulatedEngine): void {
     this.trace(() => `${engine.name} is paused`)
     engine.process.pause()
+    // Until all is healed: it may come back at any time.
+    this.deadlines.disturb(Number.POSITIVE_INFINITY)
   }
 
   /** Ends a process's connections: callers that wait for it see them close. */
   gone(engine: SimulatedEngine): void {
     engine.process.kill()
+    this.deadlines.disturb()
     if (this.isHealed) restartLater(this)
     for (const operation of this.operations) {
       if (operation.answer !== undefined) continue
@@ -288,16 +322,60 @@ export class Simulation {
   }
 
   /** Stores a signal from outside. */
-  signal(organization: string, amount: number): void {
+  signal({ amount, data, kind, organization }: Extract<Step, { readonly _tag: "Signal" }>): void {
     const { signals } = this.stores
     const list = signals.lists[this.partitionOf(organization)]!
     list.push({
       sequence: list.length + 1,
       organization,
-      kind: Object.keys(this.workload.signals)[0]!,
-      data: Buffer.from(JSON.stringify({ amount }))
+      kind: kind ?? Object.keys(this.workload.signals)[0]!,
+      data: bytesOf(data === undefined ? { amount } : data)
     })
     for (const wake of [...signals.waiting]) wake()
+  }
+
+  /** The last signal of a partition that means something: the place moves over others with the next frame alone. */
+  lastSignal(partition: number): number {
+    const rules = this.workload.signals
+    const isMeant = (signal: Signal): boolean => {
+      try {
+        return rules[signal.kind]?.(signal) !== undefined
+      } catch {
+        return true
+      }
+    }
+    return this.stores.signals.lists[partition]!.findLast(isMeant)?.sequence ?? 0
+  }
+
+  /** Stores a message of a program in a stream. */
+  message({ data, subject }: Extract<Step, { readonly _tag: "Message" }>): void {
+    const { now, leapt } = this.world
+    const time = Math.floor(epochMillis + now + leapt)
+    const problem = ProgramStreamsMemory.append(this.stores.streams, { subject, data: bytesOf(data) }, time)
+    if (problem !== undefined) this.violate("streams", problem.message)
+  }
+
+  /**
+   * Notes that a command is the meaning of a message, or of a signal.
+   * @internal
+   */
+  means(command: object, source: string, sequence: number): void {
+    this.meanings.set(command, { source, sequence })
+    const meant = this.meant.get(source)
+    if (meant === undefined) this.meant.set(source, new Set([sequence]))
+    else meant.add(sequence)
+  }
+
+  /**
+   * The message or the signal that a command came from.
+   * @internal
+   */
+  meaningOf(command: unknown): CommandOrigin | undefined {
+    return typeof command === "object" && command !== null ? this.meanings.get(command) : undefined
+  }
+
+  published({ id, subject }: PublishedMessage, engine: SimulatedEngine): void {
+    this.trace(() => `${engine.name} has stored ${id} in ${subject}`)
   }
 
   partitionOf(organization: string): number {
@@ -336,7 +414,10 @@ export class Simulation {
     attempt.decided = engine.decisions.answered(attempt.command, answer)
     attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.core.head.epoch ?? 0
     this.trace(() => `${engine.name} answers #${operation.number}: ${describeAnswer(answer)}`)
-    if (answer._tag === "Failed") this.marks.reach(`answer, ${answer.error}`)
+    if (answer._tag === "Failed") {
+      this.marks.reach(`answer, ${answer.error}`)
+      this.deadlines.disturb()
+    }
     for (const observer of this.observers) observer.answered?.(attempt)
     if (operation.answer !== undefined) return
     if (answer._tag !== "Failed") return this.settle(operation, answer)

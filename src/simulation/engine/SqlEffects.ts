@@ -65,6 +65,11 @@ export class JobWorker {
     this.simulation = simulation
   }
 
+  /** Whether all work is done. */
+  get isThrough(): boolean {
+    return this.from >= this.simulation.books.jobs.length
+  }
+
   /** Notifies the worker of work. */
   wake(): void {
     if (this.isBusy) return

@@ -32,16 +32,24 @@ export interface Commit {
 export class Moment {
   readonly sequence: number
   readonly at: number
+  /** The engine's time in its frame, milliseconds since the Unix epoch; 0 for the initial state. */
+  readonly now: number
   readonly state: unknown
   /** The oracle's model after the same decision. */
   readonly model: unknown
   private readonly actor: AnyActor
   private text: string | undefined = undefined
 
-  constructor(actor: AnyActor, sequence: number, at: number, state: unknown, model: unknown) {
+  constructor(
+    actor: AnyActor,
+    { at, now, sequence }: Pick<Moment, "sequence" | "at" | "now">,
+    state: unknown,
+    model: unknown
+  ) {
     this.actor = actor
     this.sequence = sequence
     this.at = at
+    this.now = now
     this.state = state
     this.model = model
   }
@@ -143,8 +151,7 @@ export class Truth {
       const actor = this.actors.get(address.kind)!
       const first = new Moment(
         actor,
-        0,
-        Number.NEGATIVE_INFINITY,
+        { sequence: 0, at: Number.NEGATIVE_INFINITY, now: 0 },
         actor.options.initial(address.key),
         this.initialModel(actor, address.key)
       )
@@ -152,6 +159,16 @@ export class Truth {
       ofKind.set(key, found)
     }
     return found
+  }
+
+  /** The actors that a frame has changed. */
+  *changedBy({ frame }: Commit): Generator<ActorHistory> {
+    const seen = new Set<string>()
+    for (const { actor, event, message } of frame.records) {
+      if (event !== undefined || message !== undefined || seen.has(nameOf(actor))) continue
+      seen.add(nameOf(actor))
+      yield this.history(actor)
+    }
   }
 
   /** The histories of an organization's actors, or of all. */
@@ -232,17 +249,17 @@ export class Truth {
       for (const [history, state] of changed) {
         const before = history.moments[history.moments.length - 1]!
         const model = decision?.step?.(history, before, frame.now) ?? before.model
-        history.moments.push(new Moment(history.actor, sequence, commit.at, state, model))
+        history.moments.push(new Moment(history.actor, { sequence, at: commit.at, now: frame.now }, state, model))
       }
     }
   }
 
   /** A fact of the engine's own, which no rule has decided. */
-  private foldInternal({ at, sequence }: Commit, { actor, fact }: FrameRecord): void {
+  private foldInternal({ at, frame, sequence }: Commit, { actor, fact }: FrameRecord): void {
     const history = this.history(actor)
     const before = history.moments[history.moments.length - 1]!
     const state = history.actor.options.evolve(before.state, history.actor.decodeFact(fact, actor.version))
-    history.moments.push(new Moment(history.actor, sequence, at, state, undefined))
+    history.moments.push(new Moment(history.actor, { sequence, at, now: frame.now }, state, undefined))
   }
 }
 

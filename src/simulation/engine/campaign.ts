@@ -3,6 +3,7 @@
  * one. Sums up the marks. `sluice simulate` and the tests run it. Needs no service.
  */
 
+import { withDrawn } from "./drawnCommands.ts"
 import { generate } from "./generate.ts"
 import { Marks } from "./Marks.ts"
 import { type Outcome, type PlayOptions, play } from "./play.ts"
@@ -27,6 +28,8 @@ export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
   readonly seeds: number
   /** Steps of each scenario; default 100. */
   readonly steps?: number
+  /** Whether a finding is made small; default true. `makeSmall` does it later. */
+  readonly isShrunk?: boolean
   /** Asked after each scenario; true ends the campaign early. */
   readonly isOver?: (played: number) => boolean
 }
@@ -39,6 +42,8 @@ export interface Failure {
   /** Steps and faults that the scenario had before it was shrunk. */
   readonly drawnSteps: number
   readonly drawnFaults: number
+  /** Whether it stands as it was found, before it was shrunk. */
+  readonly isDrawn: boolean
   /** Whether shrinking ended because nothing more could be left out, rather than at its budget. */
   readonly isSmall: boolean
   /**
@@ -70,16 +75,26 @@ export interface CampaignReport {
  * }
  * ```
  */
-export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport => {
+export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport =>
+  campaignOf(() => workload, options)
+
+/** Plays seeds from `seed` on, each of the workload that it stands for. */
+export const campaignOf = (workloadOf: (seed: number) => Workload, options: CampaignOptions): CampaignReport => {
   const marks = new Marks()
   let played = 0
   for (let seed = options.seed; played < options.seeds; seed++) {
+    const workload = workloadOf(seed)
     const scenario = generate(workload, seed, options.steps)
     const outcome = play(scenario, workload, options)
     played++
     marks.add(outcome.marks)
-    if (outcome.violation !== undefined)
-      return { played, marks, failure: failureOf(workload, scenario, outcome.violation, options) }
+    if (outcome.violation !== undefined) {
+      const failure =
+        options.isShrunk === false
+          ? drawnFailure(scenario, outcome.violation)
+          : failureOf(workload, scenario, outcome.violation, options)
+      return { played, marks, failure }
+    }
     if (played % repeatEvery === 1) {
       const failure = repeats(workload, scenario, outcome, options)
       if (failure !== undefined) return { played, marks, failure }
@@ -104,24 +119,71 @@ export const explain = (workload: Workload, scenario: Scenario, options: PlayOpt
   return violation === undefined ? undefined : failureOf(workload, scenario, violation, options)
 }
 
+/** A failure as it was found. */
+const drawnFailure = (scenario: Scenario, violation: Violation): Failure => ({
+  ...sizeOf(scenario),
+  violation,
+  scenario,
+  isDrawn: true,
+  isSmall: false,
+  comesAgain: true,
+  trace: []
+})
+
+/**
+ * Makes a failure small that a campaign has left as it was found.
+ *
+ * @example
+ * ```ts
+ * import { campaign, describeFailure, makeSmall, type Workload } from "sluice/simulation"
+ *
+ * // what was found is said at once, what is left of it some seconds later
+ * export const tell = (workload: Workload) => {
+ *   const { failure } = campaign(workload, { seed: 1, seeds: 200, isShrunk: false })
+ *   if (failure === undefined) return
+ *   console.log(failure.violation.message)
+ *   console.log(describeFailure(makeSmall(workload, failure)))
+ * }
+ * ```
+ */
+export const makeSmall = (workload: Workload, failure: Failure, options: PlayOptions = {}): Failure =>
+  failure.isDrawn ? failureOf(workload, failure.scenario, failure.violation, options) : failure
+
 /** The failure of a scenario in which a play has found a violation. It also notes if no further play finds it. */
 const failureOf = (workload: Workload, drawn: Scenario, violation: Violation, options: PlayOptions): Failure => {
-  const once: Failure = { ...sizeOf(drawn), violation, scenario: drawn, isSmall: false, comesAgain: false, trace: [] }
+  const once: Failure = {
+    ...sizeOf(drawn),
+    violation,
+    scenario: drawn,
+    isDrawn: false,
+    isSmall: false,
+    comesAgain: false,
+    trace: []
+  }
   if (play(drawn, workload, options).violation === undefined) return once
   let tasksLeft = shrinkingTasks
-  const shrunk = shrink(drawn, workload, (candidate) => {
+  let commands: Outcome["drawn"] = new Map()
+  const fails = (candidate: Scenario) => {
     if (tasksLeft <= 0) return false
     const outcome = play(candidate, workload, options)
     tasksLeft -= outcome.tasks
-    return outcome.violation?.checker === violation.checker
-  })
+    if (outcome.violation?.checker !== violation.checker) return false
+    commands = outcome.drawn
+    return true
+  }
+  let shrunk = shrink(drawn, workload, fails)
+  // Commands that are drawn when they are sent fit whatever is left before them. Then they become what they were.
+  if (fails(shrunk.scenario)) {
+    const fixed = withDrawn(shrunk.scenario, commands)
+    if (fixed !== shrunk.scenario && fails(fixed)) shrunk = shrink(fixed, workload, fails)
+  }
   const isSmall = tasksLeft > 0 && !shrunk.isCutShort
   // A rule with a memory of its own may fail in one play and not in the next, also while it is shrunk.
   for (const scenario of shrunk.scenario === drawn ? [drawn] : [shrunk.scenario, drawn]) {
     const again = play(scenario, workload, { ...options, isTraced: true })
     if (again.violation === undefined) continue
     const { trace, violation: found } = again
-    return { ...sizeOf(drawn), violation: found, scenario, isSmall, comesAgain: true, trace }
+    return { ...sizeOf(drawn), violation: found, scenario, isDrawn: false, isSmall, comesAgain: true, trace }
   }
   return once
 }
@@ -138,7 +200,7 @@ const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options
     message: `it came out as ${first.fingerprint} and as ${second.fingerprint}`
   }
   const violation = { checker, message, at: second.violation?.at ?? 0 }
-  return { ...sizeOf(scenario), violation, scenario, isSmall: false, comesAgain: false, trace: [] }
+  return { ...sizeOf(scenario), violation, scenario, isDrawn: false, isSmall: false, comesAgain: false, trace: [] }
 }
 
 const notAgain =
@@ -161,9 +223,11 @@ const shownLines = 200
  * ```
  */
 export const describeFailure = (failure: Failure): string => {
-  const { comesAgain, drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
+  const { comesAgain, drawnFaults, drawnSteps, isDrawn, isSmall, scenario, seed, trace, violation } = failure
   const left = trace.length - shownLines
   const found = [`seed ${seed}: ${violation.checker}`, `  ${violation.message}`]
+  if (isDrawn)
+    return [...found, `found with ${drawnSteps} steps and ${drawnFaults} faults, and not made small yet`].join("\n")
   if (!comesAgain) return [...found, notAgain, "", toJson(scenario).trimEnd()].join("\n")
   return [
     ...found,

@@ -3,6 +3,8 @@
  * the actors' own states, and from the beginnings of hours, days and months. Needs no service.
  */
 import { epochMillis } from "../kernel/World.ts"
+import { commandNow } from "./drawnCommands.ts"
+import { passUntil } from "./passUntil.ts"
 import type { Step } from "./Scenario.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { ActorHistory } from "./Truth.ts"
@@ -58,13 +60,6 @@ export const usualAfter: ReadonlyArray<number> = [
 /** How far a number may be from the simulation's time to count as one, milliseconds: 30 years. */
 const nearMillis = 30 * 365 * dayMillis
 
-/** Within this time an engine notices that its clock was set forth, milliseconds. */
-const noticedMillis = 62_000
-
-/** The last millisecond passes in steps of this length, up to a number of them. */
-const lastStepMillis = 0.25
-const lastSteps = 8
-
 /** Concurrent commands of a flood, and the pause before the next ones, milliseconds. */
 const floodedAtOnce = 32
 const floodPauseMillis = 5
@@ -117,22 +112,6 @@ const timeOf = (history: ActorHistory, number: number, now: number): number => {
   return timesOf(history)[number] ?? next[number % next.length]!
 }
 
-/** Advances time until the wall clock of the newest process shows this time. */
-const passUntil = (simulation: Simulation, time: number): void => {
-  const { world } = simulation
-  const wall = () => simulation.newest()?.process.wallMillis() ?? epochMillis + world.now + world.leapt
-  const ahead = time - wall()
-  if (ahead <= 0) return
-  simulation.marks.reach("rule, a time that matters")
-  if (ahead > noticedMillis) {
-    world.leapt += ahead - noticedMillis
-    simulation.marks.reach("rule, time has jumped")
-  }
-  world.advance(Math.max(0, Math.min(ahead, noticedMillis) - 1))
-  // To the millisecond, unless the clock is stopped or another process has begun meanwhile.
-  for (let step = 0; step < lastSteps && wall() < time && !world.isOver; step++) world.advance(lastStepMillis)
-}
-
 /** Asks a command at a time that matters. */
 export const meet = (simulation: Simulation, step: Extract<Step, { readonly _tag: "Meet" }>): void => {
   const { actor: kind, afterMillis, command, edgeMillis, key, organization, time } = step
@@ -141,7 +120,20 @@ export const meet = (simulation: Simulation, step: Extract<Step, { readonly _tag
     const history = simulation.truth.history({ organization, kind, key })
     passUntil(simulation, timeOf(history, time, now) + afterMillis + edgeMillis)
   }
-  simulation.ask(simulation.begin(step, command))
+  simulation.ask(simulation.begin(step, commandNow(simulation, step, command)))
+}
+
+/** Asks commands of an actor that keeps it from being woken, if any can: each comes a millisecond before its wake. */
+export const insist = (simulation: Simulation, step: Extract<Step, { readonly _tag: "Insist" }>): void => {
+  const { actor: kind, commands, count, key, organization } = step
+  const { actor, moments } = simulation.truth.history({ organization, kind, key })
+  for (let number = 0; number < count && simulation.violations.length === 0; number++) {
+    const wakeAt = actor.options.wakeAt?.(moments.at(-1)!.state)
+    if (wakeAt !== undefined) passUntil(simulation, wakeAt - 1)
+    simulation.ask(simulation.begin(step, commandNow(simulation, step, commands[number % commands.length])))
+    simulation.world.advance(floodPauseMillis)
+    simulation.deadlines.judge()
+  }
 }
 
 /** Fewer commands say nothing about a trend. */

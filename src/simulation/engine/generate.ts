@@ -3,17 +3,21 @@
  * scenario is about something (TigerBeetle's VOPR, FoundationDB's swarms). Commands are drawn by effect's Arbitrary
  * from their schemas.
  */
-import { Arbitrary, Effect, Schema } from "effect"
+import { Arbitrary, Schema } from "effect"
 import { Prng } from "../kernel/Prng.ts"
+import { drawNow, drawnBy, encodeCommand, sample } from "./drawnCommands.ts"
+import { reactorsOf } from "./programReactors.ts"
 import {
   type Fault,
   type Operation,
   operations,
   type Scenario,
   type Step,
+  streamOperations,
   type Topology,
   type Which
 } from "./Scenario.ts"
+import type { Simulation } from "./Simulation.ts"
 import type { CommandSource, Workload } from "./Workload.ts"
 
 /** Default steps of a scenario. See {@link generate}. */
@@ -31,6 +35,11 @@ const maximumSeed = 1_000_000_000
  */
 const floodChance = 0.1
 const floodCommands = 3_000
+
+/** The share of scenarios with sentences about time in which commands come before each wake, their number and kinds. */
+const insistChance = 0.3
+const insistCommands = 60
+const insistDrawn = 8
 
 /** The latest times of a state are met most often. */
 const metTimes = [0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 9, 12, 20]
@@ -73,6 +82,13 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { Once: 40, Repeat: 12, SecondOwner: 3, ClockJump: 2 }
 ]
 
+/** The themes of scenarios with streams of the program. */
+const streamThemes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
+  { Message: 60, Crash: 3 },
+  { Message: 40, SecondOwner: 3, Checkpoint: 3 },
+  { Message: 30, Rebuild: 4, Crash: 1 }
+]
+
 /**
  * Draws a scenario from a seed. The same seed and workload give the same one.
  *
@@ -94,10 +110,13 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   if (workload.follows !== undefined) weights.Follow = 6
   if (workload.leaps !== undefined) weights.Leap = 10
   if (workload.meetings !== undefined) weights.Meet = 30
+  if (workload.messages !== undefined) weights.Message = 24
+  if (reactorsOf(workload).length > 0) weights.Rebuild = 2
   const hasLane = weights.AskLane !== undefined
   const hasOnce = weights.Once !== undefined
   const hasSignals = weights.Signal !== undefined
-  const chosen = draw.chance(0.1) ? [] : [draw.pick(themes), ...(draw.chance(0.4) ? [draw.pick(themes)] : [])]
+  const all = workload.messages === undefined ? themes : [...themes, ...streamThemes]
+  const chosen = draw.chance(0.1) ? [] : [draw.pick(all), ...(draw.chance(0.4) ? [draw.pick(all)] : [])]
   for (const theme of chosen) {
     for (const [tag, weight] of Object.entries(theme) as ReadonlyArray<[StepTag, number]>) {
       if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals) || (tag === "Once" && !hasOnce)) continue
@@ -113,11 +132,18 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
     const flood: Step = { _tag: "Flood", ...commands.target(source), draw: seed % 1_000_000, count: floodCommands }
     steps.splice(draw.int(0, steps.length), 0, flood)
   }
+  if (workload.eventually !== undefined && draw.chance(insistChance)) {
+    const target = commands.target(commands.source())
+    const sources = workload.commands.filter(({ actor }) => actor.kind === target.actor)
+    const drawn = Array.from({ length: insistDrawn }, () => commands.next(draw.pick(sources)) as Schema.Json)
+    const insist: Step = { _tag: "Insist", ...target, commands: drawn, count: insistCommands }
+    steps.splice(draw.int(0, steps.length), 0, insist)
+  }
   return {
     seed,
     workload: workload.name,
     topology: roomy(drawTopology(draw), workload),
-    faults: drawFaults(draw),
+    faults: drawFaults(draw, workload),
     steps
   }
 }
@@ -170,6 +196,7 @@ class CommandDraw {
   }
 
   next(source: CommandSource): unknown {
+    if (source.drawAt !== undefined) return drawnBy(this.number++)
     let values = this.drawn.get(source)
     if (values === undefined || values.length === 0) {
       values = [...sample(source.arbitrary, `${this.seed}/${this.indexOf(source)}/${this.number}`, 12)]
@@ -177,12 +204,19 @@ class CommandDraw {
     }
     const value = values.pop()
     const number = this.number++
-    return encode(source, source.finish === undefined ? value : source.finish(value, number))
+    return encodeCommand(source, source.finish === undefined ? value : source.finish(value, number))
   }
 
   private indexOf(source: CommandSource): number {
     const index = this.sources.indexOf(source)
     return index === -1 ? this.sources.length + this.workload.onceCommands!.indexOf(source) : index
+  }
+
+  /** Draws a message or a signal. */
+  from<A extends { readonly data: unknown }>(arbitrary: Arbitrary.Arbitrary<A>): A & { readonly data: Schema.Json } {
+    const [drawn] = sample(arbitrary, `${this.seed}/messages/${this.number++}`, 1) as ReadonlyArray<A>
+    // As it is saved and read again.
+    return JSON.parse(JSON.stringify(drawn)) as A & { readonly data: Schema.Json }
   }
 
   target(source: CommandSource) {
@@ -194,31 +228,16 @@ class CommandDraw {
   }
 }
 
-const sample = (arbitrary: Arbitrary.Arbitrary<unknown>, seed: string, count: number): ReadonlyArray<unknown> =>
-  Effect.runSync(Effect.orDie(Arbitrary.sampleEffect(arbitrary, { seed, count })))
-
-const encoders = new WeakMap<object, (value: unknown) => unknown>()
-
-const encode = (source: CommandSource, value: unknown): unknown => {
-  const schema = source.actor.options.command
-  let encoder = encoders.get(schema)
-  if (encoder === undefined) {
-    encoder = Schema.encodeUnknownSync(Schema.toCodecJson(schema))
-    encoders.set(schema, encoder)
-  }
-  return encoder(value)
-}
-
 /** The commands of a flood, repeated if it asks for more. */
-export const floodOf = (
-  workload: Workload,
-  { actor, count, draw }: Step & { readonly _tag: "Flood" }
-): ReadonlyArray<unknown> => {
-  const source = workload.commands.find((known) => known.actor.kind === actor)
+export const floodOf = (simulation: Simulation, step: Step & { readonly _tag: "Flood" }): ReadonlyArray<unknown> => {
+  const { actor, count, draw } = step
+  const source = simulation.workload.commands.find((known) => known.actor.kind === actor)
   if (source === undefined) return []
-  const drawn = sample(source.arbitrary, `flood/${draw}`, Math.min(count, drawnOfFlood))
+  const different = Math.min(count, drawnOfFlood)
+  if (source.drawAt !== undefined) return drawNow(simulation, source, step, `flood/${draw}`, different)
+  const drawn = sample(source.arbitrary, `flood/${draw}`, different)
   return drawn.map((value, number) =>
-    encode(source, source.finish === undefined ? value : source.finish(value, number))
+    encodeCommand(source, source.finish === undefined ? value : source.finish(value, number))
   )
 }
 
@@ -246,6 +265,27 @@ const drawFollow = (draw: Prng, workload: Workload): Step => ({
   to: which(draw),
   what: draw.pick(["facts", "facts of all", "states", "keys"] as const)
 })
+
+/** A step of others than the clients of actors. */
+const drawOutside = (
+  draw: Prng,
+  tag: "AskLane" | "Signal" | "Message" | "Rebuild",
+  workload: Workload,
+  commands: CommandDraw
+): Step => {
+  switch (tag) {
+    case "AskLane":
+      return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
+    case "Signal": {
+      const signal = { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) } as const
+      return workload.signalDraw === undefined ? signal : { ...signal, ...commands.from(workload.signalDraw) }
+    }
+    case "Message":
+      return { _tag: tag, ...commands.from(workload.messages!) }
+    case "Rebuild":
+      return { _tag: tag, reactor: draw.pick(reactorsOf(workload)).name }
+  }
+}
 
 const drawStep = (
   draw: Prng,
@@ -283,9 +323,10 @@ const drawStep = (
     case "Follow":
       return drawFollow(draw, workload)
     case "AskLane":
-      return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
     case "Signal":
-      return { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) }
+    case "Message":
+    case "Rebuild":
+      return drawOutside(draw, tag, workload, commands)
     case "Meet": {
       const source = commands.source()
       return {
@@ -330,15 +371,22 @@ const drawStep = (
   }
 }
 
+/**
+ * Bytes of a log with reactors of the program: one that has had no record moves its cursor once the log is nearly full,
+ * and a frame must still fit by then.
+ */
+const leastWithReactors = 20_000
+
 /** A deployment that holds the workload's largest command. */
-const roomy = (topology: Topology, { least }: Workload): Topology =>
-  least === undefined
-    ? topology
-    : {
-        ...topology,
-        maximumActors: Math.max(topology.maximumActors, least.maximumActors),
-        logBytes: Math.max(topology.logBytes, least.logBytes)
-      }
+const roomy = (topology: Topology, workload: Workload): Topology => {
+  const { maximumActors, logBytes } = workload.least ?? { maximumActors: 0, logBytes: 0 }
+  const cursorBytes = reactorsOf(workload).length > 0 ? leastWithReactors : 0
+  return {
+    ...topology,
+    maximumActors: Math.max(topology.maximumActors, maximumActors),
+    logBytes: Math.max(topology.logBytes, logBytes, cursorBytes)
+  }
+}
 
 const drawTopology = (draw: Prng): Topology => ({
   replicas: draw.pick([1, 3] as const),
@@ -367,13 +415,19 @@ const allFaults = (Object.keys(operations) as ReadonlyArray<Operation>).flatMap(
   operations[operation].map((kind): readonly [operation: Operation, kind: string] => [operation, kind])
 )
 const publishFaults = allFaults.filter(([operation]) => operation === "publish")
-const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
+const otherFaults = allFaults.filter(([operation]) => operation !== "publish" && !streamOperations.has(operation))
+const streamFaults = allFaults.filter(([operation]) => streamOperations.has(operation))
 
-const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
+const drawFaults = (draw: Prng, { streams }: Workload): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
     // Most faults are at a publish; the other operations are rare, so a larger share of them fails.
-    const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
+    const [operation, kind] =
+      streams !== undefined && draw.chance(0.4)
+        ? draw.pick(streamFaults)
+        : draw.chance(0.5)
+          ? draw.pick(publishFaults)
+          : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }
   })

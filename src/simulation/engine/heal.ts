@@ -8,8 +8,11 @@ import { lastSequenceOf } from "../../engine/memory/JournalMemory.ts"
 import { outboxName } from "../../engine/outbox.ts"
 import type { ParkedRecord } from "../../engine/ports/Cursors.ts"
 import { isWaiting } from "../../engine/shell/outbox/deliverParked.ts"
+import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
+import { reactorsOf } from "./programReactors.ts"
 import type { Simulation } from "./Simulation.ts"
+import { booksName } from "./SqlEffects.ts"
 
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
@@ -70,6 +73,7 @@ export const heal = (simulation: Simulation): void => {
   }
   ensureOwner(simulation)
   setClocksRight(simulation)
+  simulation.deadlines.repair()
   simulation.askPatient()
 }
 
@@ -152,12 +156,13 @@ const isAtRest = (simulation: Simulation): boolean => {
     // The log has a claim of a process that is gone, which this owner has yet to meet; after the third such fence it
     // stops.
     if (partition.core.head.sequence < lastSequenceOf(simulation.server.of(partition.id).log)) return false
-    if (partition.core.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
-    if (!reactorIsThrough(simulation, partition.id)) return false
+    if (partition.core.head.signalSequence < simulation.lastSignal(partition.id)) return false
+    if (!reactorIsThrough(simulation, partition.id) || !streamsAreThrough(simulation, partition)) return false
     if (partition.outbox.count > 0 || partition.outbox.readThrough.sequence < partition.core.head.sequence) return false
     // A hanging statement has kept an old checkpoint from being removed.
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
+  if (!simulation.worker.isThrough) return false
   // These are sent again automatically.
   if (firstParked(simulation).some(isWaiting)) return false
   return true
@@ -185,6 +190,19 @@ export const firstParked = ({ stores }: Simulation): ReadonlyArray<ParkedRecord>
 const isBefore = (left: ParkedRecord, right: ParkedRecord): boolean =>
   left.sequence < right.sequence || (left.sequence === right.sequence && left.index < right.index)
 
+/** Whether the program's ingests have decided what came, and its reactors have worked through the log. */
+const streamsAreThrough = ({ stores, workload }: Simulation, partition: Partition): boolean => {
+  for (const { name, stream } of workload.ingests ?? []) {
+    const { read = 0, state } = partition.ingestProgress(name)
+    const last = stores.streams.streams.get(stream)?.last ?? 0
+    if (state !== "stopped" && (read < last || !partition.core.intake.isThrough(name))) return false
+  }
+  const { sequence } = partition.core.head
+  return reactorsOf(workload).every(
+    ({ name }) => !partition.sentBack.has(name) && partition.feed.readBy(name) >= sequence
+  )
+}
+
 /** Whether the reactor has processed the last record of a log. */
 const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: number): boolean => {
   const commits = truth.commits[partition]!
@@ -197,7 +215,9 @@ const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: numbe
     const last = `${partition}/${sequence}/${lastIndex}`
     return (
       books.entries.has(last) ||
-      stores.cursors.parked.some((record) => record.partition === partition && record.sequence === sequence)
+      stores.cursors.parked.some(
+        (record) => record.reactor === booksName && record.partition === partition && record.sequence === sequence
+      )
     )
   }
   return true

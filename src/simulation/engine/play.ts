@@ -11,6 +11,7 @@ import type { Checker } from "./Checker.ts"
 import { engineCheckers } from "./checkers/index.ts"
 import { comeToRest, hasNothingLeft, heal, restMillis } from "./heal.ts"
 import { type Marks, messageMarks } from "./Marks.ts"
+import { awaitDeadlines } from "./passUntil.ts"
 import type { Scenario } from "./Scenario.ts"
 import { Simulation, type Violation } from "./Simulation.ts"
 import { describeStep, perform } from "./steps.ts"
@@ -35,6 +36,8 @@ export interface Outcome {
   readonly trace: ReadonlyArray<string>
   /** Tasks that were run: the cost of the play. */
   readonly tasks: number
+  /** The commands that were drawn when they were sent, by their numbers. */
+  readonly drawn: ReadonlyMap<number, unknown>
   /** Index of the step after which it was found; undefined for none or after healing. */
   readonly failedStep: number | undefined
 }
@@ -86,6 +89,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
       simulation.world.advance(restMillis)
       simulation.world.advanceUntil(simulation.world.now + settlingMillis, () => hasNothingLeft(simulation))
       simulation.world.advance(restMillis)
+      awaitDeadlines(simulation)
       simulation.rested()
       simulation.healed()
     }
@@ -103,6 +107,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     fingerprint: `${simulation.world.tasksRun} ${simulation.world.now} ${heads}`,
     trace: simulation.lines,
     tasks: simulation.world.tasksRun,
+    drawn: simulation.drawn,
     failedStep
   }
 }

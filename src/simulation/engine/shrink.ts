@@ -145,6 +145,15 @@ const simplerSteps = function* (steps: ReadonlyArray<Step>, index: number, workl
       }
       return
     }
+    case "Insist": {
+      const { commands, count } = step
+      if (count > 1) yield { ...step, count: Math.floor(count / 2) }
+      if (count > 2) yield { ...step, count: count - 1 }
+      if (commands.length > 1)
+        for (let at = 0; at < commands.length; at++)
+          yield { ...step, commands: commands.filter((_, index) => at !== index) }
+      return
+    }
     case "Flood":
       if (step.count > 1) yield { ...step, count: Math.floor(step.count / 2) }
       return

@@ -1,10 +1,15 @@
 /** Performs the steps of a scenario on a simulation, faults of disks and clocks included. */
+
 import { lastSequenceOf } from "../../engine/memory/JournalMemory.ts"
 import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
-import { flood, meet } from "./edgeCommands.ts"
+import { disturbedMillis } from "./Deadlines.ts"
+import { commandNow } from "./drawnCommands.ts"
+import { flood, insist, meet } from "./edgeCommands.ts"
 import { follow } from "./Follower.ts"
 import { floodOf } from "./generate.ts"
 import { ensureOwner, heal } from "./heal.ts"
+import { noticedMillis } from "./passUntil.ts"
+import { reactorsOf, rebuild } from "./programReactors.ts"
 import type { Step, Which } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -17,12 +22,9 @@ const pick = (simulation: Simulation, which: Which): SimulatedEngine | undefined
 /** Most processes that live at the same time. */
 const maximumProcesses = 3
 
-/** Within this time an engine notices that its clock was set forth, milliseconds. */
-const noticedMillis = 62_000
-
 /** Lets hours or days pass without an idle engine's checks of its log meanwhile. */
 export const leap = (simulation: Simulation, millis: number): void => {
-  simulation.world.leapt += millis
+  simulation.deadlines.leap(millis, false)
   simulation.world.advance(noticedMillis)
 }
 
@@ -30,7 +32,10 @@ export const leap = (simulation: Simulation, millis: number): void => {
 export const perform = (simulation: Simulation, step: Step) => {
   switch (step._tag) {
     case "Command":
-      return simulation.ask(simulation.begin(step, step.command, { isFresh: step.fresh }), pick(simulation, step.to))
+      return simulation.ask(
+        simulation.begin(step, commandNow(simulation, step, step.command), { isFresh: step.fresh }),
+        pick(simulation, step.to)
+      )
     case "Once": {
       const { command, once: key, windowMillis } = step
       // Short digests without quotes are stored as they are, others as a hash.
@@ -40,12 +45,15 @@ export const perform = (simulation: Simulation, step: Step) => {
     }
     case "Prefetch": {
       const engine = pick(simulation, step.to)
-      return engine === undefined ? undefined : simulation.prefetch(step, step.command, engine)
+      if (engine === undefined) return
+      return simulation.prefetch(step, commandNow(simulation, step, step.command), engine)
     }
     case "Meet":
       return meet(simulation, step)
     case "Flood":
-      return flood(simulation, step, floodOf(simulation.workload, step))
+      return flood(simulation, step, floodOf(simulation, step))
+    case "Insist":
+      return insist(simulation, step)
     case "Repeat": {
       const before = simulation.operations[simulation.operations.length - 1 - step.back]
       if (before === undefined) return
@@ -55,7 +63,7 @@ export const perform = (simulation: Simulation, step: Step) => {
       return simulation.ask(simulation.begin(target, before.command, { repeats, isFresh, once }))
     }
     case "Burst":
-      for (const command of step.commands) simulation.ask(simulation.begin(step, command))
+      for (const command of step.commands) simulation.ask(simulation.begin(step, commandNow(simulation, step, command)))
       return
     case "Look": {
       const engine = pick(simulation, step.to)
@@ -68,13 +76,18 @@ export const perform = (simulation: Simulation, step: Step) => {
       return engine === undefined ? undefined : simulation.askLane(step.organization, engine)
     }
     case "Signal":
-      return simulation.signal(step.organization, step.amount)
+      return simulation.signal(step)
+    case "Message":
+      return simulation.message(step)
+    case "Rebuild":
+      return rebuild(simulation, step.reactor, simulation.newest())
     case "Advance":
       return simulation.world.advance(step.millis)
     case "Leap":
       return leap(simulation, step.millis)
     case "Outage":
       simulation.marks.reach(`fault, outage: ${step.of}`)
+      simulation.deadlines.disturb(step.millis + disturbedMillis)
       return simulation.outages.start(step.of, step.millis)
     case "Purge":
       return purgeByHand(simulation)
@@ -154,11 +167,13 @@ const changeProcess = (
     case "ClockJump":
       if (engine === undefined) return
       engine.process.jump(step.millis)
+      simulation.deadlines.disturb(Number.POSITIVE_INFINITY)
       simulation.marks.reach(step.millis < 0 ? "fault, clock: step back" : "fault, clock: jump")
       return
     case "ClockStop":
       if (engine === undefined || engine.process.isSuspended) return
       engine.process.clockStoppedAt = engine.process.wallMillis()
+      simulation.deadlines.disturb(Number.POSITIVE_INFINITY)
       simulation.marks.reach("fault, clock: stand-still")
       return
     case "Checkpoint":
@@ -172,7 +187,7 @@ const purgeByHand = (simulation: Simulation): void => {
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
     const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
     // One that has not moved yet needs the log from its beginning.
-    if (cursors.length < 2) continue
+    if (cursors.length < 2 + reactorsOf(simulation.workload).length) continue
     const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors)
     const { log } = simulation.server.of(partition)
     if (below === undefined || below > lastSequenceOf(log) || below <= log.firstSequence) continue
@@ -183,6 +198,7 @@ const purgeByHand = (simulation: Simulation): void => {
 
 const crashAll = (simulation: Simulation, where: string): void => {
   simulation.machineOutages++
+  simulation.deadlines.disturb(Number.POSITIVE_INFINITY)
   for (const engine of simulation.living()) simulation.crash(engine, where)
 }
 
@@ -243,6 +259,8 @@ export const describeStep = (step: Step): string => {
       return `${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.command)}${step.to === "older" ? ", asked of the older process" : ""}`
     case "Meet":
       return `${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.command)}, ${meetingOf(step)}`
+    case "Insist":
+      return `${step.count} for ${step.actor} ${step.key} of ${step.organization}, each a millisecond before it is woken: ${JSON.stringify(step.commands)}`
     case "Burst":
       return `${step.commands.length} at once for ${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.commands)}`
     default:

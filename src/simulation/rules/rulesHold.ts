@@ -7,8 +7,9 @@ import { maximumWakes } from "../../engine/limits.ts"
 import { unboxed } from "../engine/boxedCommands.ts"
 import type { Checker } from "../engine/Checker.ts"
 import type { Simulation } from "../engine/Simulation.ts"
-import { type ActorHistory, type Commit, nameOf } from "../engine/Truth.ts"
+import { nameOf } from "../engine/Truth.ts"
 import type { Together } from "../engine/Workload.ts"
+import { floatSumIn } from "./floatSums.ts"
 import type { RuleWatch } from "./RuleWatch.ts"
 import { States } from "./States.ts"
 
@@ -40,27 +41,35 @@ const tagOf = (command: unknown): string => {
 /** The marks of a rule's reach. */
 export const reachMark = (kind: string, what: string): string => `rule, ${kind}: ${what}`
 
-/** The actors that a frame has changed. */
-const changedBy = function* ({ truth }: Simulation, { frame }: Commit): Generator<ActorHistory> {
-  const seen = new Set<string>()
-  for (const { actor, event, message } of frame.records) {
-    if (event !== undefined || message !== undefined || seen.has(nameOf(actor))) continue
-    seen.add(nameOf(actor))
-    yield truth.history(actor)
+/** The sentences about several actors: of each organization, and of all. */
+const together = (simulation: Simulation, { each, all }: Together, violate: (message: string) => void) => {
+  const check = (sentences: Together["each"], organization: string | undefined, now: number) => {
+    const states = new States(simulation.truth, organization)
+    for (const [sentence, holds] of Object.entries(sentences))
+      if (!holds(states, { now, organization: organization ?? "" }))
+        violate(`"${sentence}" does not hold${organization === undefined ? "" : ` for ${organization}`}`)
+  }
+  return (organizations: Iterable<string>, now: number) => {
+    for (const organization of organizations) check(each, organization, now)
+    check(all, undefined, now)
   }
 }
 
-/** The sentences about several actors: of each organization, and of all. */
-const together = (simulation: Simulation, { each, all }: Together, violate: (message: string) => void) => {
-  const check = (sentences: Together["each"], organization: string | undefined) => {
-    const states = new States(simulation.truth, organization)
-    for (const [sentence, holds] of Object.entries(sentences))
-      if (!holds(states, organization ?? ""))
-        violate(`"${sentence}" does not hold${organization === undefined ? "" : ` for ${organization}`}`)
-  }
-  return (organizations: Iterable<string>) => {
-    for (const organization of organizations) check(each, organization)
-    check(all, undefined)
+/** The beginning of marks that hold a hint. */
+export const hintMark = "rule, hint, "
+
+/** A fraction in JSON that is so long as the sum of several can be. */
+const longFraction = /\d\.\d{10}/
+
+/** Hints about the last states of actors. */
+const hintsOf = function* ({ truth, workload }: Simulation): Generator<string> {
+  const kinds = new Set(workload.actors.map(({ kind }) => kind))
+  for (const { kind, moments } of truth.histories(undefined)) {
+    const { json } = moments[moments.length - 1]!
+    if (!kinds.has(kind) || !longFraction.test(json)) continue
+    const found = floatSumIn(JSON.parse(json))
+    if (found !== undefined)
+      yield `${kind}: ${found.path === "" ? "its state" : found.path} is ${found.value}, which looks like a sum of fractions that was to be ${found.near}: count money in whole cents`
   }
 }
 
@@ -105,7 +114,7 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
       },
       committed: (commit) => {
         const organizations = new Set<string>()
-        for (const history of changedBy(simulation, commit)) {
+        for (const history of simulation.truth.changedBy(commit)) {
           organizations.add(history.organization)
           const { moments } = history
           const from = moments.findIndex(({ sequence }) => sequence === commit.sequence)
@@ -115,7 +124,10 @@ export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
               () => `  ${nameOf(history)}: ${short(before.json)} -> ${short(moments[moments.length - 1]!.json)}`
             )
         }
-        checkTogether(organizations)
+        checkTogether(organizations, commit.frame.now)
+      },
+      healed: () => {
+        for (const hint of hintsOf(simulation)) simulation.marks.reach(`${hintMark}${hint}`)
       },
       answered: ({ answer, operation }) => {
         if (answer?._tag === "Failed" && ruleErrors.has(answer.error))

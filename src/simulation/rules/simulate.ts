@@ -7,12 +7,27 @@
 import { Arbitrary, Data, Effect } from "effect"
 import type { Actor, AnyActor } from "../../engine/Actor.ts"
 import { describe } from "../../engine/describe.ts"
+import type { Ingest } from "../../engine/ingestRules.ts"
+import type { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
+import type { Reactor } from "../../engine/Reactor.ts"
+import type { SignalRules } from "../../engine/shell/signals/feedSignals.ts"
 import { campaign, describeFailure, type Failure } from "../engine/campaign.ts"
 import { usualAfter } from "../engine/edgeCommands.ts"
 import { generate } from "../engine/generate.ts"
 import type { Marks } from "../engine/Marks.ts"
 import { toJson } from "../engine/Scenario.ts"
-import type { CommandSource, Invariants, Oracle, Sentences, Workload } from "../engine/Workload.ts"
+import type {
+  CommandMoment,
+  CommandSource,
+  DrawnMessage,
+  DrawnSignal,
+  Eventually,
+  Invariants,
+  Oracle,
+  Projection,
+  Sentences,
+  Workload
+} from "../engine/Workload.ts"
 import { RuleWatch } from "./RuleWatch.ts"
 import { describeReach, type Reach, reachOf } from "./reach.ts"
 import { rulesHold } from "./rulesHold.ts"
@@ -23,8 +38,11 @@ import { membersOf } from "./tags.ts"
  * {@link simulate}.
  */
 export interface SimulateOptions<Command, State, Reply, Rejection> {
-  /** How commands are drawn; default: from the command's schema. */
-  readonly commands?: Arbitrary.Arbitrary<Command>
+  /**
+   * How commands are drawn; default: from the command's schema. A function is asked when each is sent, with the time
+   * and the actor's state, so that a command can have a time of its own.
+   */
+  readonly commands?: Arbitrary.Arbitrary<Command> | ((moment: CommandMoment<State>) => Arbitrary.Arbitrary<Command>)
   /** How often each kind of command is drawn, by `_tag`, beside 1 for those that are not named; 0 for never. */
   readonly weights?: Readonly<Record<string, number>>
   /** Commands of the other actors, drawn from their schemas beside those of this one; a weight for each, beside 1. */
@@ -38,6 +56,11 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
    * not at the other.
    */
   readonly overall?: Sentences
+  /**
+   * Sentences about time: once a stored state fits `from`, one must fit `until` within some milliseconds, by the
+   * actor's own wakes (docs/simulation.md, "What must happen in time").
+   */
+  readonly eventually?: Readonly<Record<string, Eventually<State>>>
   /**
    * Further times at which commands come on purpose, in milliseconds after a time in an actor's state: the lengths of
    * the rule's windows and deadlines. A second, a minute, 15 minutes, an hour, a day, 7 and 30 days are always tried,
@@ -57,6 +80,18 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
   /** The oracle of the replies. */
   // biome-ignore lint/suspicious/noExplicitAny: the model is the oracle's own business
   readonly oracle?: Oracle<any, Command, Reply, Rejection>
+  /** Streams of the program, by their names with their subjects: what ingests read and publishers store. */
+  readonly streams?: Readonly<Record<string, ReadonlyArray<string>>>
+  /** Ingests, whose messages are drawn by `messages` (docs/simulation.md, "Reactors and streams"). */
+  readonly ingests?: ReadonlyArray<Ingest>
+  /** The messages that come into the streams. Organizations are `org_1` and `org_2`. */
+  readonly messages?: Arbitrary.Arbitrary<DrawnMessage>
+  /** Reactors that `Publish.jetStream` has made. */
+  readonly publishers?: ReadonlyArray<Reactor<ProgramStreams>>
+  /** Projections, whose tables are in memory. */
+  readonly reactors?: ReadonlyArray<Projection>
+  /** The meaning of signals, by their kind, and the signals that come. */
+  readonly signals?: { readonly rules: SignalRules; readonly drawn: Arbitrary.Arbitrary<DrawnSignal> }
   /** Further actors that the commands touch. */
   readonly others?: ReadonlyArray<AnyActor>
   /** Names of the actors that commands go to; default: one, "". */
@@ -105,12 +140,23 @@ const drawn = (actor: AnyActor, weights: Readonly<Record<string, number>> = {}):
   }))
 }
 
+/** The option `commands`, of any types. */
+type CommandDraw = Arbitrary.Arbitrary<unknown> | ((moment: CommandMoment<never>) => Arbitrary.Arbitrary<unknown>)
+
+const drawOf = (actor: AnyActor, commands: CommandDraw): Pick<CommandSource, "arbitrary" | "drawAt"> =>
+  typeof commands === "function"
+    ? { arbitrary: Arbitrary.schema(actor.options.command as never) as Arbitrary.Arbitrary<unknown>, drawAt: commands }
+    : { arbitrary: commands }
+
 const sourcesOf = <Command, State, Reply, Rejection>(
   watched: AnyActor,
   others: ReadonlyArray<AnyActor>,
   { commands, otherCommands = {}, weights }: SimulateOptions<Command, State, Reply, Rejection>
 ): ReadonlyArray<CommandSource> => {
-  const own = commands === undefined ? drawn(watched, weights) : [{ actor: watched, weight: 1, arbitrary: commands }]
+  const own =
+    commands === undefined
+      ? drawn(watched, weights)
+      : [{ actor: watched, weight: 1, ...drawOf(watched, commands as CommandDraw) }]
   const further = Object.entries(otherCommands).flatMap(([kind, weight]) => {
     const other = others.find((known) => known.kind === kind)
     if (other === undefined) throw new Error(`${kind} is not among the other actors`)
@@ -137,6 +183,27 @@ type OldVersion = NonNullable<SimulateOptions<never, never, never, never>["old"]
 
 const organizations = ["org_1", "org_2"]
 
+/** The parts of a workload outside of its actors. */
+const outsideOf = ({
+  ingests,
+  messages,
+  publishers,
+  reactors,
+  signals,
+  streams
+}: Pick<
+  SimulateOptions<never, never, never, never>,
+  "ingests" | "messages" | "publishers" | "reactors" | "signals" | "streams"
+>): Pick<Workload, "signals" | "signalDraw" | "streams" | "ingests" | "messages" | "publishers" | "projections"> => ({
+  signals: signals?.rules ?? {},
+  ...(signals === undefined ? {} : { signalDraw: signals.drawn }),
+  ...(streams === undefined ? {} : { streams }),
+  ...(ingests === undefined ? {} : { ingests }),
+  ...(messages === undefined ? {} : { messages }),
+  ...(publishers === undefined ? {} : { publishers }),
+  ...(reactors === undefined ? {} : { projections: reactors })
+})
+
 /**
  * A workload of one actor. Its rules are watched while it is played.
  *
@@ -162,13 +229,16 @@ export const workloadOf = <Command, Fact, State, Reply, Rejection>(
     name: actor.kind,
     actors: [watched, ...others],
     lanes: [],
-    signals: {},
+    ...outsideOf(options),
     organizations,
     keys,
     commands: sourcesOf(watched, others, options),
     isRepeatable: options.isRepeatable ?? false,
     oracles: options.oracle === undefined ? {} : { [actor.kind]: options.oracle },
     invariants: options.invariants === undefined ? {} : { [actor.kind]: options.invariants as Invariants<never> },
+    ...(options.eventually === undefined
+      ? {}
+      : { eventually: { [actor.kind]: options.eventually as Readonly<Record<string, Eventually<never>>> } }),
     meetings: { after: [...usualAfter, ...(options.after ?? [])], floods: options.floods ?? true },
     ...oldFactsOf(actor, keys, options.old ?? []),
     checkers: [rulesHold(watch, { each: options.together ?? {}, all: options.overall ?? {} })]
@@ -209,6 +279,7 @@ const problemOf = (workload: Workload, message: string | undefined): Failure | u
         scenario: generate(workload, 0, 0),
         drawnSteps: 0,
         drawnFaults: 0,
+        isDrawn: false,
         isSmall: true,
         comesAgain: true,
         trace: []

@@ -2,7 +2,17 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import * as Actor from "../../../src/engine/Actor.ts"
-import { describeReport, given, type States, simulate } from "../../../src/simulation/index.ts"
+import {
+  describeReport,
+  fromJson,
+  generate,
+  given,
+  play,
+  type States,
+  simulate,
+  toJson,
+  workloadOf
+} from "../../../src/simulation/index.ts"
 
 const Command = Schema.TaggedStruct("Add", { amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })) })
 
@@ -154,6 +164,117 @@ describe("simulate", () => {
       expect(message).toMatch(/org_\d\/tally\/: \{"total":0\} -> \{"total":\d\}/)
     })
   )
+
+  it.effect("given sentences about time, then they get the engine's time at which the states were stored", () =>
+    Effect.gen(function* () {
+      const Stamp = Actor.make({
+        kind: "stamp",
+        command: Schema.TaggedStruct("Press", {}),
+        fact: Schema.Struct({ at: Schema.Int }),
+        state: Schema.Int,
+        initial: () => 0,
+        evolve: (_, { at }) => at,
+        decide: (_, __, { now }) => Actor.decided({ facts: [{ at: now }] })
+      })
+      const isLast = (states: States, now: number) => Math.max(...states.of(Stamp).map(({ state }) => state)) === now
+      const options = { keys: ["a", "b"], floods: false, seeds: 10, steps: 60 } as const
+      const report = yield* simulate(Stamp, {
+        ...options,
+        invariants: {
+          "it was pressed as it was stored": (at, { key, now, organization }) =>
+            at === now && /^[ab]$/.test(key) && /^org_[12]$/.test(organization),
+          "an older sentence takes the state alone": (at) => at > 0
+        },
+        together: {
+          "the last one was pressed as it was stored": (states, { now, organization }) =>
+            /^org_[12]$/.test(organization) && isLast(states, now)
+        }
+      })
+      expect(report.scenarios).toBe(10)
+      const late = { "nothing is pressed": (_: number, { now }: { readonly now: number }) => now < 0 }
+      const { failure } = yield* Effect.flip(simulate(Stamp, { ...options, invariants: late }))
+      expect(failure.violation.message).toContain('"nothing is pressed" does not hold')
+    })
+  )
+
+  describe("given commands that are drawn when they are sent", () => {
+    const Reading = Schema.Struct({ at: Schema.Int, value: Schema.Int })
+    /** Takes readings with a time of their own, that are at most a second late and ahead of none before. */
+    const meter = (takes: (last: number, at: number) => boolean) =>
+      Actor.make<typeof Reading.Type, typeof Reading.Type, typeof Reading.Type, number, string>({
+        kind: "meter",
+        command: Reading,
+        fact: Reading,
+        state: Reading,
+        initial: () => ({ at: 0, value: 0 }),
+        decide: (last, reading, { now }) => {
+          if (reading.at > now || reading.at < now - 1_000) return Actor.rejected("not of now")
+          if (!takes(last.at, reading.at)) return Actor.rejected("not in order")
+          return Actor.decided({ facts: [reading], reply: reading.value })
+        },
+        evolve: (_, reading) => reading
+      })
+    const drawn = {
+      commands: ({ now, state }: { readonly now: number; readonly state: typeof Reading.Type }) =>
+        Arbitrary.map(
+          Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40 }))),
+          (value: number) => ({ at: now - value, value: state.value + 1 })
+        ),
+      oracle: {
+        initial: () => 0,
+        step: (last: number, { at, value }: typeof Reading.Type, now: number) => {
+          if (at > now || at < now - 1_000) return { rejection: "not of now" }
+          return at <= last ? { rejection: "not in order" } : { model: at, reply: value }
+        }
+      },
+      keys: ["a", "b"],
+      floods: false
+    } as const
+
+    it.effect("and a rule that is right, then most are taken, whatever the time", () =>
+      Effect.gen(function* () {
+        let most = 0
+        const counted = ({ value }: typeof Reading.Type) => {
+          most = Math.max(most, value)
+          return true
+        }
+        const { reach } = yield* simulate(
+          meter((last, at) => at > last),
+          { ...drawn, invariants: { "values are counted": counted }, seeds: 12, steps: 60 }
+        )
+        // Each reading is drawn from the state before it.
+        expect(most).toBeGreaterThan(5)
+        const [{ accepted, rejected } = { accepted: 0, rejected: 0 }] = reach.commands
+        expect(accepted).toBeGreaterThan(100)
+        expect(rejected).toBeGreaterThan(0)
+        expect(reach.jumps).toBeGreaterThan(50)
+      })
+    )
+
+    it.effect("and a wrong one, then the finding holds the commands as they were, and plays again", () =>
+      Effect.gen(function* () {
+        const wrong = meter((last, at) => at >= last)
+        const failed = yield* Effect.flip(simulate(wrong, { ...drawn, seeds: 200 }))
+        const { scenario, violation } = failed.failure
+        expect(violation.checker).toBe("model oracle")
+        expect(failed.scenario).not.toContain("$draw")
+        expect(scenario.steps.length).toBeLessThan(8)
+        const saved = fromJson(failed.scenario)
+        expect(play(saved, workloadOf(wrong, drawn)).violation?.message).toBe(violation.message)
+      })
+    )
+
+    it("then a scenario that is saved before it is shrunk plays the same", () => {
+      const workload = workloadOf(
+        meter((last, at) => at > last),
+        { ...drawn, floods: true }
+      )
+      const scenario = generate(workload, 3)
+      expect(toJson(scenario)).toContain("$draw")
+      const [first, second] = [scenario, fromJson(toJson(scenario))].map((one) => play(one, workload).fingerprint)
+      expect(second).toBe(first)
+    })
+  })
 
   it.effect("given commands of others, then they are asked and counted too", () =>
     Effect.gen(function* () {

@@ -13,7 +13,7 @@ const Id = Schema.String
 const Amount = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 }))
 const Time = Schema.Number
 
-interface WrongRule {
+export interface WrongRule {
   readonly name: string
   readonly plan: () => SimulationPlan
   /** Part of what is said about it. */

@@ -1,5 +1,5 @@
 /**
- * `node …/simulate.ts simulation|followers|deliveries|mails|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
+ * `node …/simulate.ts simulation|streams|followers|deliveries|mails|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
  * complains. Its last line of output is the finding.
  */
 import "effect/schema/SchemaJITCompiler/enable"
@@ -31,6 +31,18 @@ const engine = async (): Promise<Simulator> => {
     seed: (seed) => play(generate(bank, seed), bank),
     required: requiredMarks,
     requiredSeeds: 400
+  }
+}
+
+const streams = async (): Promise<Simulator> => {
+  const { fromJson, generate, play, requiredStreamMarks } = await import("../../../src/simulation/index.ts")
+  const { streamedBank } = await import("../../simulation/bank/streamedBank.ts")
+  return {
+    corpus: "test/simulation/streams",
+    saved: (text) => play(fromJson(text), streamedBank),
+    seed: (seed) => play(generate(streamedBank, seed), streamedBank),
+    required: requiredStreamMarks,
+    requiredSeeds: 200
   }
 }
 
@@ -116,6 +128,7 @@ const find = (simulator: Simulator, seeds: number): Finding => {
 const [kind, seeds] = process.argv.slice(2)
 const made: Readonly<Record<string, () => Promise<Simulator>>> = {
   simulation: engine,
+  streams,
   followers,
   deliveries,
   mails,

@@ -8,7 +8,7 @@ import { type Change, root } from "./change.ts"
 import { spansOf, tokensOf } from "./tokens.ts"
 
 /** Simulators that may notice a variant: each plays its corpus, then seeds. */
-export const simulators = ["simulation", "followers", "deliveries", "mails", "sending", "owners"] as const
+export const simulators = ["simulation", "streams", "followers", "deliveries", "mails", "sending", "owners"] as const
 export type Simulator = (typeof simulators)[number]
 
 /** In the order in which they are tried: tests without servers, simulators, tests with servers. */

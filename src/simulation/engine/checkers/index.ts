@@ -6,11 +6,14 @@ import { everythingAnswered } from "./everythingAnswered.ts"
 import { freshReplies } from "./freshReplies.ts"
 import { invariantsHold } from "./invariantsHold.ts"
 import { lossesRefused } from "./lossesRefused.ts"
+import { messagesOnce } from "./messagesOnce.ts"
 import { modelOracle } from "./modelOracle.ts"
 import { nothingForgottenTooEarly } from "./nothingForgottenTooEarly.ts"
 import { nothingPurgedTooFar } from "./nothingPurgedTooFar.ts"
 import { onceKept } from "./onceKept.ts"
 import { oneWriterPerEpoch } from "./oneWriterPerEpoch.ts"
+import { projectionsAgree } from "./projectionsAgree.ts"
+import { publishedInOrder } from "./publishedInOrder.ts"
 import { repliesAreDurable } from "./repliesAreDurable.ts"
 import { sameKeySameReply } from "./sameKeySameReply.ts"
 import { statesAgree } from "./statesAgree.ts"
@@ -46,5 +49,8 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   nothingPurgedTooFar,
   lossesRefused,
   withinBounds,
-  everythingAnswered
+  everythingAnswered,
+  messagesOnce,
+  publishedInOrder,
+  projectionsAgree
 ]

@@ -16,11 +16,10 @@ export const invariantsHold: Checker = {
         if (invariants === undefined) continue
         for (const moment of simulation.truth.history(actor).moments) {
           if (moment.sequence !== sequence) continue
+          const { key, organization } = actor
           for (const [sentence, holds] of Object.entries(invariants)) {
-            if (!holds(moment.state as never, actor.key)) {
-              return violate(
-                `"${sentence}" does not hold for ${actor.kind} ${actor.key} of ${actor.organization}: ${moment.json}`
-              )
+            if (!holds(moment.state as never, { now: moment.now, organization, key })) {
+              return violate(`"${sentence}" does not hold for ${actor.kind} ${key} of ${organization}: ${moment.json}`)
             }
           }
         }
