@@ -53,6 +53,7 @@ import { type AgedTable, layerAgedRows } from "../postgres/agedRows.ts"
 import { requireFormats } from "../postgres/clusterFormats.ts"
 import { DatabaseWatch } from "../postgres/DatabaseWatch.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
+import { layerIndexBuilds } from "../postgres/indexBuilds.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
@@ -92,7 +93,7 @@ import { layerSealing, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.
 import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
 import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
 import { type EngineSettings, layerEngine } from "./engine.ts"
-import { migrations } from "./migrations.ts"
+import { indexBuilds, migrations } from "./migrations.ts"
 
 /** The tables that are kept by day. */
 const keptTables: ReadonlyArray<KeptTable> = [
@@ -175,6 +176,7 @@ export interface ServiceOptions
 export const layerStores = (options: StoreOptions) =>
   Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
     Layer.provideMerge(Notifications.layer()),
+    Layer.provideMerge(layerIndexBuilds(indexBuilds)),
     Layer.provideMerge(Layer.effectDiscard(Effect.andThen(migrate(migrations), requireFormats))),
     Layer.provideMerge(
       PgClient.layer({

@@ -5,10 +5,11 @@
 import { Console, Data, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { SqlClient } from "effect/sql"
-import { migrations } from "../app/migrations.ts"
+import { indexBuilds, migrations } from "../app/migrations.ts"
 import { knownFormats } from "../common/formatLevels.ts"
 import type { Config } from "../config/settings.ts"
 import { checkServer } from "../postgres/databaseServer.ts"
+import { buildIndexes, missingIndexes } from "../postgres/indexBuilds.ts"
 import { appliedMigrations, migrate as runMigrations } from "../postgres/migrate.ts"
 import * as PgClient from "../postgres/PgClient.ts"
 import { grantRuntime } from "../postgres/runtimeRole.ts"
@@ -50,15 +51,21 @@ const plan = Command.make("plan", { json }, ({ json }) =>
       Effect.gen(function* () {
         const applied = new Set((yield* onDatabase(config, appliedMigrations())).map(({ number }) => number))
         const level = yield* onDatabase(config, levelInForce)
+        const indexes = yield* onDatabase(config, missingIndexes(indexBuilds))
         const steps = migrations.map(({ name, number }) => ({ number, name, isMissing: !applied.has(number) }))
         const missing = steps.filter(({ isMissing }) => isMissing)
         const formats = { inForce: level, known: knownFormats.newest }
-        if (json) return yield* printJson({ missing: missing.map(({ name, number }) => ({ number, name })), formats })
+        if (json)
+          return yield* printJson({ missing: missing.map(({ name, number }) => ({ number, name })), indexes, formats })
         yield* printTable(
           ["MIGRATION", "NAME"],
           missing.map(({ name, number }) => [`${number}`, name]),
           `No migration is missing: the database is at ${steps.at(-1)!.number}.`
         )
+        if (indexes.length > 0)
+          yield* Console.log(
+            `\nIndexes that are not there: ${indexes.join(", ")}. A migration makes those of small tables; the platform builds the others while it runs, and so does \`sluice migrate\`.`
+          )
         yield* Console.log(
           `\nFormats of level ${level ?? "-"} are in force, and this version knows level ${knownFormats.newest}.${
             level !== null && level < knownFormats.newest
@@ -84,6 +91,8 @@ export const migrateCommand = Command.make("migrate", { runtimeRole, json }, ({ 
           config,
           Effect.gen(function* () {
             const steps = yield* runMigrations(migrations)
+            const result = yield* buildIndexes(indexBuilds, Console.error)
+            if (result === "elsewhere") yield* Console.error("A running platform builds the indexes that are missing.")
             if (Option.isSome(runtimeRole)) yield* grantRuntime(runtimeRole.value)
             return steps
           })

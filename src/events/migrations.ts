@@ -6,6 +6,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createDayPartitioned } from "../postgres/dayPartitions.ts"
+import type { IndexBuild } from "../postgres/indexBuilds.ts"
 import { eventsTable } from "./table.ts"
 
 export const createEventTables = Effect.gen(function* () {
@@ -42,15 +43,16 @@ export const addObjectOfEvents = Effect.gen(function* () {
   yield* sql`alter table ${sql(eventsTable)} add object text collate "C"`
 })
 
-/**
- * Lets lists find events by type, by mode and by object, newest first. Rows are written once, so each index costs one
- * entry. Readers go on while the indexes are made; the SQL reactor waits.
- */
-export const indexEventsForLists = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    create index events_by_type on ${sql(eventsTable)} (organization_id, type, livemode, created_at, sequence, idx)`
-  yield* sql`
-    create index events_by_object on ${sql(eventsTable)} (organization_id, object, created_at, sequence, idx)
-    where object is not null`
-})
+/** The indexes by which lists find events by type, by mode and by object, newest first. Rows are written once, so each costs one entry. */
+export const eventIndexes: ReadonlyArray<IndexBuild> = [
+  {
+    name: "events_by_type",
+    table: eventsTable,
+    definition: "(organization_id, type, livemode, created_at, sequence, idx)"
+  },
+  {
+    name: "events_by_object",
+    table: eventsTable,
+    definition: "(organization_id, object, created_at, sequence, idx) where object is not null"
+  }
+]

@@ -6,16 +6,12 @@ import { eventId } from "../../src/engine/ids.ts"
 import { appendEvents, EventLog, type Followed, type LoggedEvent } from "../../src/events/EventLog.ts"
 import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
 import { type Event, encodeEvent, eventRetentionMillis, knownTypes, parsePattern } from "../../src/events/index.ts"
-import {
-  addObjectOfEvents,
-  addReachOfEvents,
-  createEventTables,
-  indexEventsForLists
-} from "../../src/events/migrations.ts"
+import { addObjectOfEvents, addReachOfEvents, createEventTables, eventIndexes } from "../../src/events/migrations.ts"
 import { matches } from "../../src/events/patterns.ts"
 import { maximumTotal } from "../../src/http/listTotal.ts"
 import { makePageCursors, PageCursors } from "../../src/http/PageCursors.ts"
 import { DayPartitions, dayMillis } from "../../src/postgres/dayPartitions.ts"
+import { createSmallIndexes } from "../../src/postgres/indexBuilds.ts"
 import * as Notifications from "../../src/postgres/Notifications.ts"
 import { freshDatabase } from "../support/database.ts"
 import { patienceMillis } from "../support/patience.ts"
@@ -54,7 +50,9 @@ const services = Layer.mergeAll(EventLog.layer, DayPartitions.layer).pipe(
 layer(
   services.pipe(
     Layer.provideMerge(
-      Layer.effectDiscard(Effect.all([createEventTables, addReachOfEvents, addObjectOfEvents, indexEventsForLists]))
+      Layer.effectDiscard(
+        Effect.all([createEventTables, addReachOfEvents, addObjectOfEvents, createSmallIndexes(eventIndexes)])
+      )
     ),
     Layer.provideMerge(freshDatabase({ maxConnections: 8 }))
   ),

@@ -3,6 +3,27 @@ import type { Variant } from "./runner/variant.ts"
 
 export const stores: ReadonlyArray<Variant> = [
   {
+    name: "indexes: one that was cut short counts as built",
+    find: "if (plain === undefined || plain.isValid) return []",
+    replace: "if (plain === undefined || plain.isThere) return []",
+    sentence: "after a build that was cut short lists are slow for ever, and every write pays for the rest of it",
+    finders: ["indexBuilds.it"]
+  },
+  {
+    name: "indexes: a day's index is not the table's",
+    find: "if (parent !== undefined) yield* session.query(",
+    replace: "if (parent === null) yield* session.query(",
+    sentence: "an index is built for each day and never used, and built again at each start",
+    finders: ["indexBuilds.it"]
+  },
+  {
+    name: "indexes: every node builds",
+    find: 'if (lock?.taken !== true) return "elsewhere" as const',
+    replace: "void lock",
+    sentence: "two nodes drop each other's unfinished index",
+    finders: ["indexBuilds.it"]
+  },
+  {
     name: "postgres: require looks whose certificate it is",
     find: "rejectUnauthorized: verifies,",
     replace: "rejectUnauthorized: true,",

@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { IndexBuild } from "../../postgres/indexBuilds.ts"
 
 export const emailsTable = "send_emails"
 
@@ -46,15 +47,16 @@ export const addDomainOfEmails = Effect.gen(function* () {
   yield* sql`alter table ${sql(emailsTable)} add domain text collate "C"`
 })
 
-/**
- * Lets lists find emails by state and by domain, newest first. Readers go on while the indexes are made; the SQL reactor
- * waits.
- */
-export const indexEmailsForLists = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    create index send_emails_by_state on ${sql(emailsTable)} (organization_id, mode, state, accepted_at, id)`
-  yield* sql`
-    create index send_emails_by_domain on ${sql(emailsTable)} (organization_id, mode, domain, state, accepted_at, id)
-    where domain is not null`
-})
+/** The indexes by which lists find emails by state and by domain, newest first. */
+export const emailIndexes: ReadonlyArray<IndexBuild> = [
+  {
+    name: "send_emails_by_state",
+    table: emailsTable,
+    definition: "(organization_id, mode, state, accepted_at, id)"
+  },
+  {
+    name: "send_emails_by_domain",
+    table: emailsTable,
+    definition: "(organization_id, mode, domain, state, accepted_at, id) where domain is not null"
+  }
+]
