@@ -381,6 +381,35 @@ describe("a worker", () => {
     })
   )
 
+  it.effect("leaves a job that it has given back to the next process, though the answer to that was lost", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      const leasedUntil = 7_200_000
+      const claim = [{ partition: 0, organization: "acme", limit: 1 }]
+      let isLost = false
+      const settle = (worker: string, outcome: WorkerJobOutcome) =>
+        Effect.gen(function* () {
+          const counted = yield* real.settle(worker, outcome)
+          if (outcome._tag !== "Returned" || isLost) return counted
+          isLost = true
+          // Before there is an answer another process takes the job.
+          yield* real.take(worker, claim, { now: outcome.dueAt, leasedUntil, isOrdered: false })
+          return yield* new WorkerJobsUnavailable({ message: "the connection broke" })
+        })
+      payments.answer = () => Effect.never
+      const { place, stop } = yield* shop(deployment, payments, { retry }, { workerJobs: { ...real, settle } })
+      yield* place("acme", "1", 300)
+      yield* elapse(1, 100)
+      const stopping = yield* Effect.forkScoped(stop)
+      yield* elapse(30)
+      yield* Fiber.join(stopping)
+      const due = yield* real.due("charge", [{ partition: 0, after: "" }], { isOrdered: false, limit: 1 })
+      assert.deepStrictEqual(due, [{ partition: 0, organization: "acme", dueAt: leasedUntil }])
+    })
+  )
+
   it.effect("counts an attempt whose process died, and gives up after the last one without running it again", () =>
     Effect.gen(function* () {
       const payments = new Payments()
