@@ -190,6 +190,16 @@ describe("a failed job", () => {
       assert.strictEqual(refused.message, "no worker is named refund")
     })
   )
+
+  it.effect("is listed in pages of at least one", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* shop(makeDeployment(), new Payments())
+      for (const limit of [0, -5, 1.5, Number.NaN]) {
+        const refused = yield* Effect.flip(as(engine)(Worker.list("charge", { limit })))
+        assert.strictEqual(refused.message, `a page has 1 to 1000 jobs, not ${limit}`)
+      }
+    })
+  )
 })
 
 describe("a reply", () => {
