@@ -195,9 +195,16 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "audit: a repeated request is another act",
-    find: 'if (response.headers["idempotency-replayed"] !== undefined) return Effect.void\n      const principal',
-    replace: "const principal",
+    find: 'if (response.status >= 400 || response.headers["idempotency-replayed"] !== undefined) return Effect.void',
+    replace: "if (response.status >= 400) return Effect.void",
     sentence: "the audit log names a key twice that was made once",
+    finders: ["audit.it"]
+  },
+  {
+    name: "audit: a refused type of body is an act",
+    find: 'if (response.status >= 400 || response.headers["idempotency-replayed"] !== undefined) return Effect.void',
+    replace: 'if (response.headers["idempotency-replayed"] !== undefined) return Effect.void',
+    sentence: "the audit log names a key that was never made",
     finders: ["audit.it"]
   },
   {

@@ -190,6 +190,16 @@ describe("a failed job", () => {
       assert.strictEqual(refused.message, "no worker is named refund")
     })
   )
+
+  it.effect("is listed in pages of at least one", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* shop(makeDeployment(), new Payments())
+      for (const limit of [0, -5, 1.5, Number.NaN]) {
+        const refused = yield* Effect.flip(as(engine)(Worker.list("charge", { limit })))
+        assert.strictEqual(refused.message, `a page has 1 to 1000 jobs, not ${limit}`)
+      }
+    })
+  )
 })
 
 describe("a reply", () => {
@@ -378,6 +388,35 @@ describe("a worker", () => {
         payments.calls.map(({ attempt }) => attempt),
         [1, 1, 1]
       )
+    })
+  )
+
+  it.effect("leaves a job that it has given back to the next process, though the answer to that was lost", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      const leasedUntil = 7_200_000
+      const claim = [{ partition: 0, organization: "acme", limit: 1 }]
+      let isLost = false
+      const settle = (worker: string, outcome: WorkerJobOutcome) =>
+        Effect.gen(function* () {
+          const counted = yield* real.settle(worker, outcome)
+          if (outcome._tag !== "Returned" || isLost) return counted
+          isLost = true
+          // Before there is an answer another process takes the job.
+          yield* real.take(worker, claim, { now: outcome.dueAt, leasedUntil, isOrdered: false })
+          return yield* new WorkerJobsUnavailable({ message: "the connection broke" })
+        })
+      payments.answer = () => Effect.never
+      const { place, stop } = yield* shop(deployment, payments, { retry }, { workerJobs: { ...real, settle } })
+      yield* place("acme", "1", 300)
+      yield* elapse(1, 100)
+      const stopping = yield* Effect.forkScoped(stop)
+      yield* elapse(30)
+      yield* Fiber.join(stopping)
+      const due = yield* real.due("charge", [{ partition: 0, after: "" }], { isOrdered: false, limit: 1 })
+      assert.deepStrictEqual(due, [{ partition: 0, organization: "acme", dueAt: leasedUntil }])
     })
   )
 
