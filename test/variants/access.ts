@@ -237,9 +237,16 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "shedding: all pay for the one that floods",
-    find: "waits > everyone || (waits > shares && own > all / organizations)",
-    replace: "waits > shares",
+    find: "own > all / organizations || waitOf((own + 1) * organizations) > everyone",
+    replace: "own >= 0",
     sentence: "an organization within its share is refused because of another one",
+    finders: ["loadShedder.unit"]
+  },
+  {
+    name: "shedding: what one organization holds open is everybody's wait",
+    find: "waitOf((own + 1) * organizations) > everyone",
+    replace: "waitOf(all) > everyone",
+    sentence: "an organization that sends bodies slowly has all others refused",
     finders: ["loadShedder.unit"]
   },
   {
