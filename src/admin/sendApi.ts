@@ -6,7 +6,7 @@ import { risks } from "../platform/model.ts"
 import { intakeOutcomes } from "../send/feedback/intake/FeedbackIntake.ts"
 import { importedBytes } from "../send/feedback/intake/limits.ts"
 import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
-import { findingStatuses } from "../send/senders/authentication/authenticationFinding.ts"
+import { verdictStatuses } from "../send/senders/authentication/authenticationVerdict.ts"
 import { domainStatuses, proofs } from "../send/senders/domains/model.ts"
 import { AdminAccess } from "./access.ts"
 import { organizationId } from "./organizationId.ts"
@@ -88,7 +88,7 @@ const SendFact = Schema.Struct({
 const DomainAuthentication = Schema.Struct({
   record: Schema.Literals(["SPF", "DMARC"]),
   name: Schema.String,
-  status: Schema.Literals(findingStatuses),
+  status: Schema.Literals(verdictStatuses),
   message: Schema.String.annotate({ description: "The fault and the repair, in one sentence" }),
   advised: Schema.NullOr(Schema.String).annotate({ description: "The text to set; null where there is none to copy" }),
   checkedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })

@@ -42,8 +42,8 @@ const domainShown = (domain: Domain, advisedSpf: string) => ({
   authentication:
     domain.authentication === null
       ? []
-      : domain.authentication.findings.map((finding) => ({
-          ...finding,
+      : domain.authentication.verdicts.map((verdict) => ({
+          ...verdict,
           checkedAt: domain.authentication!.checkedAt
         }))
 })

@@ -100,28 +100,28 @@ export const send: ReadonlyArray<Variant> = [
     find: "if (walk.lookups <= spfLookups) return true",
     replace: "if (walk.lookups <= spfLookups + 1) return true",
     sentence: "a record that receivers do not use counts as good, and strangers make the platform ask more names",
-    finders: ["spfFinding.unit", "spfWalk.unit"]
+    finders: ["spfVerdict.unit", "spfWalk.unit"]
   },
   {
     name: "senders: what a refused part of SPF includes counts as allowed",
     find: "const isAllowing = allows && qualifier ===",
     replace: "const isAllowing = allows || qualifier ===",
     sentence: "a domain whose record refuses the relay is told that all is well",
-    finders: ["spfFinding.unit"]
+    finders: ["spfVerdict.unit"]
   },
   {
     name: "senders: a silent name server has no SPF record",
     find: "walk.unanswered ??= question.name return undefined",
     replace: "return []",
     sentence: "an owner is told to set a record that is there, because a name server was slow",
-    finders: ["spfFinding.unit", "checkAuthentication.it"]
+    finders: ["spfVerdict.unit", "checkAuthentication.it"]
   },
   {
     name: "senders: a subdomain has its organization's own DMARC policy",
     find: "name === nameOf(domain) ? record.policy : record.subdomains",
     replace: "name === nameOf(domain) ? record.policy : record.policy",
     sentence: "a subdomain without protection counts as protected",
-    finders: ["dmarcFinding.unit"]
+    finders: ["dmarcVerdict.unit"]
   },
   {
     name: "senders: SPF and DMARC are checked once",

@@ -103,7 +103,7 @@ const Authentication = ({ domain }: { readonly domain: Shown }) =>
         },
         { head: "State", cell: ({ status }) => <Chip state={status} /> },
         {
-          head: "Finding",
+          head: "Verdict",
           cell: ({ advised, message, record }) => (
             <>
               {message}{" "}

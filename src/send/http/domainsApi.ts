@@ -7,7 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { SendAccess } from "../../platform/access.ts"
 import { tiers } from "../limits.ts"
-import { findingStatuses } from "../senders/authentication/authenticationFinding.ts"
+import { verdictStatuses } from "../senders/authentication/authenticationVerdict.ts"
 import { recordStatuses } from "../senders/domains/dnsRecords.ts"
 import { domainStatuses } from "../senders/domains/model.ts"
 import { pageOf, pageQuery } from "./answerPage.ts"
@@ -52,7 +52,7 @@ export const AuthenticationCheck = Schema.Struct({
   name: Schema.String.annotate({
     description: "The whole name of the TXT record: of the domain, or of the return path of the platform's mail"
   }),
-  status: Schema.Literals(findingStatuses).annotate({
+  status: Schema.Literals(verdictStatuses).annotate({
     description:
       "`advice`: it works, and should be better. `invalid`: receivers cannot use it, or it harms. `unknown`: no name server answered. None of them stops mail"
   }),
@@ -160,7 +160,7 @@ const verify = HttpApiEndpoint.post("verify", "/v1/send/domains/:id/verify", {
   OpenApi.annotations({
     summary: "Look for a domain's records now",
     description:
-      "Answers what was found; where something is missing, it is looked for again for 72 hours. SPF and DMARC are checked too: `authentication` of the domain has the findings."
+      "Answers what was found; where something is missing, it is looked for again for 72 hours. SPF and DMARC are checked too: `authentication` of the domain has the verdicts."
   })
 )
 

@@ -35,11 +35,11 @@ export const shownProgress = ({ nextTier, ...standing }: SenderProgress) => ({
   nextTier: nextTier === null ? null : { ...nextTier, notBefore: iso(nextTier.notBefore) }
 })
 
-/** The findings about SPF and DMARC as they are answered. */
+/** The verdicts about SPF and DMARC as they are answered. */
 export const shownAuthentication = ({ authentication }: Pick<Domain, "authentication">) =>
   authentication === null
     ? []
-    : authentication.findings.map((finding) => ({ ...finding, checkedAt: iso(authentication.checkedAt) }))
+    : authentication.verdicts.map((verdict) => ({ ...verdict, checkedAt: iso(authentication.checkedAt) }))
 
 const recordsOf = (domain: Domain, nextKey: DomainView["nextKey"], advisedSpf: string) => [
   ...shownRecords(domain, domain.records, advisedSpf),

@@ -126,10 +126,10 @@ describe("a domain", () => {
     expect(domain.authentication).toEqual([])
     setRecords(domain)
     const verify = () => tenant.live("POST", `/v1/send/domains/${domain.id}/verify`)
-    const findings = async (): Promise<ReadonlyArray<Record<string, string | null>>> =>
+    const verdicts = async (): Promise<ReadonlyArray<Record<string, string | null>>> =>
       (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body.authentication
     expect((await verify()).body.status).toBe("verified")
-    const [spf, dmarc] = await findings()
+    const [spf, dmarc] = await verdicts()
     expect(spf).toMatchObject({
       record: "SPF",
       name: "policy.example",
@@ -144,7 +144,7 @@ describe("a domain", () => {
     names.answer("policy.example", { addresses: ["192.0.2.1"], texts: [["v=spf1 ip4:192.0.2.1 ", "-all"]] })
     names.answer("_dmarc.policy.example", { addresses: [], texts: [["v=DMARC1; p=reject"]] })
     expect((await verify()).body.status).toBe("verified")
-    expect(await findings()).toMatchObject([{ status: "pass" }, { status: "pass" }])
+    expect(await verdicts()).toMatchObject([{ status: "pass" }, { status: "pass" }])
 
     names.answer("policy.example", { addresses: ["192.0.2.1"], texts: [["v=spf1 +all"]] })
     await platform().run(
@@ -154,7 +154,7 @@ describe("a domain", () => {
         yield* (yield* DomainChecks).round
       })
     )
-    await expect.poll(async () => (await findings())[0]!.status, { timeout: patienceMillis }).toBe("invalid")
+    await expect.poll(async () => (await verdicts())[0]!.status, { timeout: patienceMillis }).toBe("invalid")
     const { body } = await tenant.live("GET", `/v1/send/domains/${domain.id}`)
     expect(body.status).toBe("verified")
     expect(await tenant.admitted("live", "ann@policy.example")).toBe("queued")

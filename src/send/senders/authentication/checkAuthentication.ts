@@ -5,12 +5,12 @@
 import type { Resolver } from "node:dns/promises"
 import { Duration, Effect } from "effect"
 import type { AskNameServers, NameAnswer } from "../../../common/nameServers.ts"
-import type { AuthenticationFinding } from "./authenticationFinding.ts"
-import { type DmarcSubject, dmarcFinding } from "./dmarcFinding.ts"
+import type { AuthenticationVerdict } from "./authenticationVerdict.ts"
+import { type DmarcSubject, dmarcVerdict } from "./dmarcVerdict.ts"
 import { type DnsAnswer, type DnsAnswers, type DnsQuestion, questionKey } from "./dnsAnswers.ts"
 import { authenticationMillis } from "./limits.ts"
 import type { RelaySpf } from "./relaySpf.ts"
-import { spfFinding } from "./spfFinding.ts"
+import { spfVerdict } from "./spfVerdict.ts"
 
 /** The way of mail that leaves the platform. */
 export interface MailRoute {
@@ -20,19 +20,19 @@ export interface MailRoute {
   readonly relaySpf?: RelaySpf | undefined
 }
 
-/** The findings as far as the answers go, and what must still be asked. Pure. */
+/** The verdicts as far as the answers go, and what must still be asked. Pure. */
 export const judgeAuthentication = (
   { domain, isSigned }: Pick<DmarcSubject, "domain" | "isSigned">,
   { relaySpf: relay, returnPath = domain }: MailRoute,
   answers: DnsAnswers
-): { readonly needs: ReadonlyArray<DnsQuestion>; readonly findings: ReadonlyArray<AuthenticationFinding> } => {
-  const own = spfFinding({ name: domain, relay, owner: "domain", returnPath }, answers)
+): { readonly needs: ReadonlyArray<DnsQuestion>; readonly verdicts: ReadonlyArray<AuthenticationVerdict> } => {
+  const own = spfVerdict({ name: domain, relay, owner: "domain", returnPath }, answers)
   const operators =
-    returnPath === domain ? [] : [spfFinding({ name: returnPath, relay, owner: "operator", returnPath }, answers)]
-  const dmarc = dmarcFinding({ domain, isSigned, returnPath }, answers)
+    returnPath === domain ? [] : [spfVerdict({ name: returnPath, relay, owner: "operator", returnPath }, answers)]
+  const dmarc = dmarcVerdict({ domain, isSigned, returnPath }, answers)
   return {
     needs: [own, ...operators].flatMap(({ walk }) => walk.needs).concat(dmarc.needs),
-    findings: [own, ...operators, dmarc].map(({ finding }) => finding)
+    verdicts: [own, ...operators, dmarc].map(({ verdict }) => verdict)
   }
 }
 
@@ -81,5 +81,5 @@ export const checkAuthentication = Effect.fn("checkAuthentication")(function* (
     }
   })
   yield* Effect.timeoutOption(asking, Duration.millis(authenticationMillis))
-  return judge().findings
+  return judge().verdicts
 })

@@ -50,7 +50,7 @@ interface Walking {
   unanswered: string | undefined
   fault: SpfFault | undefined
   isUnclear: boolean
-  /** What is behind an unanswered text is not known, and so is not counted yet. */
+  /** A text is unanswered, and its look-ups come before those behind it. */
   isStopped: boolean
 }
 

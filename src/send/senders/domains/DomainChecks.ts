@@ -162,8 +162,8 @@ const authenticator = (rows: DomainRows, inPlace: Bulkhead, askServers: AskNameS
   Effect.fnUntraced(function* (domain: Domain | undefined, isAsked: boolean) {
     if (domain === undefined || domain.mode === "test" || !(isAsked || domain.stage === "verified")) return domain
     const subject = { domain: domain.name, isSigned: domain.records.dkim === "verified" }
-    const findings = yield* inPlace(domain.organizationId, checkAuthentication(askServers, subject, route))
-    return yield* rows.authenticated(domain.id, { checkedAt: yield* Clock.currentTimeMillis, findings })
+    const verdicts = yield* inPlace(domain.organizationId, checkAuthentication(askServers, subject, route))
+    return yield* rows.authenticated(domain.id, { checkedAt: yield* Clock.currentTimeMillis, verdicts })
   })
 
 /** Checks all domains whose time has come. */

@@ -14,7 +14,7 @@ const starting = Effect.gen(function* () {
   const checking = (domain: string, route: MailRoute = {}) =>
     checkAuthentication(askServers, { domain, isSigned: true }, route)
   const statuses = (domain: string, route?: MailRoute) =>
-    Effect.map(checking(domain, route), (findings) => findings.map(({ status }) => status))
+    Effect.map(checking(domain, route), (verdicts) => verdicts.map(({ status }) => status))
   return { checking, server, statuses }
 })
 
@@ -70,9 +70,9 @@ describe("a domain", () => {
       while (server.questions("silent.example") === 0)
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       yield* TestClock.adjust(authenticationMillis)
-      const findings = yield* Fiber.join(fiber)
+      const verdicts = yield* Fiber.join(fiber)
       assert.deepStrictEqual(
-        findings.map(({ status }) => status),
+        verdicts.map(({ status }) => status),
         ["unknown", "pass"]
       )
     })

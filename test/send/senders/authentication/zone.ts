@@ -26,14 +26,14 @@ export const answerOf = (zone: Zone, { name, type }: DnsQuestion): DnsAnswer => 
 
 export const domain = "a.example"
 
-/** The findings about a domain, and the questions that they took. */
-export const findingsIn = (zone: Zone, route: MailRoute = {}, isSigned = true) => {
+/** The verdicts about a domain, and the questions that they took. */
+export const verdictsIn = (zone: Zone, route: MailRoute = {}, isSigned = true) => {
   const answers = new Map<string, DnsAnswer>()
   for (;;) {
     const judged = judgeAuthentication({ domain, isSigned }, route, (question) => answers.get(questionKey(question)))
     if (judged.needs.length === 0) {
-      const { findings } = judged
-      return { spf: findings[0]!, operators: findings.at(-2)!, dmarc: findings.at(-1)!, asked: answers.size }
+      const { verdicts } = judged
+      return { spf: verdicts[0]!, operators: verdicts.at(-2)!, dmarc: verdicts.at(-1)!, asked: answers.size }
     }
     for (const question of judged.needs) answers.set(questionKey(question), answerOf(zone, question))
   }

@@ -4,11 +4,11 @@ import { Result, Schema } from "effect"
 import { judgeAuthentication } from "../../../../src/send/senders/authentication/checkAuthentication.ts"
 import { parseDmarc } from "../../../../src/send/senders/authentication/dmarcRecord.ts"
 import { often } from "../../../support/often.ts"
-import { answerOf, domain, findingsIn, type Zone } from "./zone.ts"
+import { answerOf, domain, verdictsIn, type Zone } from "./zone.ts"
 
 const own = `_dmarc.${domain}`
 const dmarcOf = (zone: Zone, ...rest: [route?: { readonly returnPath?: string }, isSigned?: boolean]) =>
-  findingsIn(zone, ...rest).dmarc
+  verdictsIn(zone, ...rest).dmarc
 const given = (...texts: ReadonlyArray<string>) => dmarcOf({ [own]: { texts } })
 
 describe("a DMARC record", () => {
@@ -63,7 +63,7 @@ describe("a subdomain", () => {
   const judged = (zone: Zone) =>
     judgeAuthentication({ domain: "news.a.example", isSigned: true }, {}, (question) =>
       answerOf(zone, question)
-    ).findings.at(-1)!
+    ).verdicts.at(-1)!
 
   it("has its organization's policy for subdomains, unless it has its own", () => {
     const above = { [own]: { texts: ["v=DMARC1; p=reject; sp=none"] } }

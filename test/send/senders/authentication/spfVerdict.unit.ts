@@ -1,13 +1,13 @@
 /** Specifications of the sentences about SPF records: given a zone, when it is checked, then status and sentence. */
 import { describe, expect, it } from "vitest"
 import { parseRelaySpf } from "../../../../src/send/senders/authentication/relaySpf.ts"
-import { domain, findingsIn, type Zone } from "./zone.ts"
+import { domain, verdictsIn, type Zone } from "./zone.ts"
 
 /** Given the domain's own record, and what else there is. */
 const given = (record: string, more: Zone = {}, relay?: string) => {
   const relaySpf = relay === undefined ? undefined : parseRelaySpf(relay)!
   const then = (status: string, message: RegExp) => {
-    const { spf } = findingsIn({ [domain]: { texts: [record] }, ...more }, { relaySpf })
+    const { spf } = verdictsIn({ [domain]: { texts: [record] }, ...more }, { relaySpf })
     expect([spf.status, spf.message]).toEqual([status, expect.stringMatching(message)])
     return spf
   }
@@ -19,20 +19,20 @@ const includes = "include:spf.relay.example"
 
 describe("a domain without one usable SPF record", () => {
   it("is told the record to set, with the relay where it is known", () => {
-    const { spf } = findingsIn({ [domain]: { texts: ["google-site-verification=1"] } })
+    const { spf } = verdictsIn({ [domain]: { texts: ["google-site-verification=1"] } })
     expect(spf).toMatchObject({ name: domain, status: "missing", advised: "v=spf1 mx ~all" })
-    const known = findingsIn({}, { relaySpf: parseRelaySpf(`${includes}, 203.0.113.7`)! }).spf
+    const known = verdictsIn({}, { relaySpf: parseRelaySpf(`${includes}, 203.0.113.7`)! }).spf
     expect(known.advised).toBe(`v=spf1 ${includes} ip4:203.0.113.7 ~all`)
     expect(known.message).toContain(known.advised)
   })
 
   it("is told that several are none", () => {
-    const { spf } = findingsIn({ [domain]: { texts: ["v=spf1 -all", "V=SPF1 mx -all"] } })
+    const { spf } = verdictsIn({ [domain]: { texts: ["v=spf1 -all", "V=SPF1 mx -all"] } })
     expect(spf).toMatchObject({ status: "invalid", message: expect.stringContaining("several SPF records") })
   })
 
   it("is told that nobody answered, and not that nothing is there", () => {
-    expect(findingsIn({ [domain]: "silent" }).spf.status).toBe("unknown")
+    expect(verdictsIn({ [domain]: "silent" }).spf.status).toBe("unknown")
     given(`v=spf1 ${includes} -all`, { "spf.relay.example": "silent" }).then("unknown", /for spf\.relay\.example/)
   })
 
@@ -159,12 +159,12 @@ describe("the relay", () => {
 
   it("belongs into the record of return paths, where mail has such", () => {
     const route = { relaySpf: parseRelaySpf(includes)!, returnPath: "bounces.example" }
-    const { operators, spf } = findingsIn({ [domain]: { texts: ["v=spf1 mx:m.example -all"] } }, route)
+    const { operators, spf } = verdictsIn({ [domain]: { texts: ["v=spf1 mx:m.example -all"] } }, route)
     expect(spf).toMatchObject({ name: domain, status: "pass" })
     expect(operators).toMatchObject({ name: "bounces.example", status: "missing" })
     expect(operators.message).toContain("The operator of this platform")
-    expect(findingsIn({}, route).spf).toMatchObject({ status: "advice", advised: `v=spf1 ${includes} ~all` })
-    const whole = findingsIn({ ...relayZone, "bounces.example": { texts: [`v=spf1 ${includes} -all`] } }, route)
+    expect(verdictsIn({}, route).spf).toMatchObject({ status: "advice", advised: `v=spf1 ${includes} ~all` })
+    const whole = verdictsIn({ ...relayZone, "bounces.example": { texts: [`v=spf1 ${includes} -all`] } }, route)
     expect(whole.operators.status).toBe("pass")
   })
 

@@ -1,7 +1,7 @@
 /** Judges the DMARC record of a domain in one sentence (docs/platform.md, 9.13). Pure. */
 import { Result } from "effect"
 import { registrableDomain } from "../../rules/content/linkHosts.ts"
-import type { AuthenticationFinding } from "./authenticationFinding.ts"
+import type { AuthenticationVerdict } from "./authenticationVerdict.ts"
 import { type DmarcRecord, isDmarc, parseDmarc } from "./dmarcRecord.ts"
 import type { DnsAnswers, DnsQuestion } from "./dnsAnswers.ts"
 
@@ -34,9 +34,9 @@ const isSpfAligned = ({ domain, returnPath }: DmarcSubject, { isSpfStrict }: Dma
   return !isSpfStrict && organizational !== undefined && registrableDomain(returnPath) === organizational
 }
 
-type Judgement = Pick<AuthenticationFinding, "name" | "status" | "message"> & { readonly advised?: string }
+type Judgement = Pick<AuthenticationVerdict, "name" | "status" | "message"> & { readonly advised?: string }
 
-/** The finding of a valid record at a name. */
+/** The verdict of a valid record at a name. */
 const judgeValid = (subject: DmarcSubject, record: DmarcRecord, name: string): Judgement => {
   const { domain, isSigned, returnPath } = subject
   const policy = name === nameOf(domain) ? record.policy : record.subdomains
@@ -93,13 +93,13 @@ const judge = (subject: DmarcSubject, answers: DnsAnswers): Judgement & { readon
 }
 
 /** Judges the record of a domain as far as the answers go, and says what must still be asked. */
-export const dmarcFinding = (
+export const dmarcVerdict = (
   subject: DmarcSubject,
   answers: DnsAnswers
-): { readonly needs: ReadonlyArray<DnsQuestion>; readonly finding: AuthenticationFinding } => {
+): { readonly needs: ReadonlyArray<DnsQuestion>; readonly verdict: AuthenticationVerdict } => {
   const { advised = null, message, name, needs, status } = judge(subject, answers)
   return {
     needs: needs === undefined ? [] : [needs],
-    finding: { record: "DMARC", name, status, message, advised }
+    verdict: { record: "DMARC", name, status, message, advised }
   }
 }

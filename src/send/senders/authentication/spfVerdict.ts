@@ -1,6 +1,6 @@
 /** Judges SPF records in one sentence each (docs/platform.md, 9.13). Pure. */
 import { isInside } from "./AddressRange.ts"
-import type { AuthenticationFinding, FindingStatus } from "./authenticationFinding.ts"
+import type { AuthenticationVerdict, VerdictStatus } from "./authenticationVerdict.ts"
 import type { DnsAnswers } from "./dnsAnswers.ts"
 import { spfLookups, spfMailHosts, spfVoidLookups } from "./limits.ts"
 import { advisedSpf, type RelaySpf, relayTerms, withRelay } from "./relaySpf.ts"
@@ -48,12 +48,12 @@ const sentenceOf = (fault: Exclude<SpfFault, { readonly _tag: "Missing" }>): str
 }
 
 interface Judgement {
-  readonly status: FindingStatus
+  readonly status: VerdictStatus
   readonly message: string
   readonly advised?: string
 }
 
-/** The finding where there is no record, or an included one is not there. */
+/** The verdict where there is no record, or an included one is not there. */
 const missing = ({ name, owner, relay, returnPath }: SpfSubject, at: string): Judgement => {
   if (at !== name)
     return {
@@ -71,7 +71,7 @@ const missing = ({ name, owner, relay, returnPath }: SpfSubject, at: string): Ju
   return { status: "missing", message: `${name} has no SPF record: set ${quoted(advised)} as a TXT record.`, advised }
 }
 
-/** The finding of a record that receivers can use. */
+/** The verdict of a record that receivers can use. */
 const judgeUsable = (walk: SpfWalk, { name, owner, relay, returnPath }: SpfSubject): Judgement => {
   const isUsed = owner === "operator" || returnPath === name
   const coverage = relay === undefined || !isUsed ? "whole" : coverageOf(walk, relay, name)
@@ -99,10 +99,10 @@ const judgeUsable = (walk: SpfWalk, { name, owner, relay, returnPath }: SpfSubje
 }
 
 /** Judges the record of a name as far as the answers go; the walk says what must still be asked. */
-export const spfFinding = (
+export const spfVerdict = (
   subject: SpfSubject,
   answers: DnsAnswers
-): { readonly walk: SpfWalk; readonly finding: AuthenticationFinding } => {
+): { readonly walk: SpfWalk; readonly verdict: AuthenticationVerdict } => {
   const { name, owner } = subject
   const walk = walkSpf(name, answers)
   const { fault, needs, unanswered } = walk
@@ -118,7 +118,7 @@ export const spfFinding = (
   const isOperators = owner === "operator" && status !== "pass" && status !== "unknown"
   return {
     walk,
-    finding: {
+    verdict: {
       record: "SPF",
       name,
       status,
