@@ -187,7 +187,13 @@ export const sendGroup = HttpApiGroup.make("send")
       })
     ),
     HttpApiEndpoint.get("showDomain", "/admin/v1/organizations/:id/send/domains/:domain", {
-      params: { id: organizationId, domain: Schema.String },
+      params: {
+        id: organizationId,
+        domain: Schema.String.check(
+          Schema.isPattern(/^[^\p{Cc}\p{Cs}]+$/u, { message: "Expected a domain" }),
+          Schema.isMaxLength(maximumAddressLength)
+        ).annotate({ description: "A domain that the organization has added" })
+      },
       query: { mode },
       success: DomainShown,
       error: errors
