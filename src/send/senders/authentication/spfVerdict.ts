@@ -11,7 +11,7 @@ export interface SpfSubject {
   readonly name: string
   /** The terms of the relay; undefined if nobody has said them. */
   readonly relay: RelaySpf | undefined
-  /** Whose record it is: a domain's from which mail is, or that of return paths, which the operator owns. */
+  /** The owner of the record: a domain that mail is from, or the domain of return paths, which the operator has. */
   readonly owner: "domain" | "operator"
   /** The domain whose SPF record receivers look at for mail of this domain. */
   readonly returnPath: string
