@@ -56,7 +56,7 @@ const fields = [
   ["to", "To", "ada@example.com"],
   ["from", "From", "shop"],
   ["subject", "Subject", "order 10482"],
-  ["domain", "Sender's domain", "example.com"],
+  ["domain", "Domain", "example.com"],
   ["key", "API key", "key_…"]
 ] as const
 type Field = (typeof fields)[number][0]
