@@ -10,6 +10,7 @@ import { PagedTable } from "../ui/lists.tsx"
 import { useLoad, usePages, usePolling, useRefresh } from "../usePages.ts"
 import { AttemptFigures } from "./attemptFigures.tsx"
 import { Replay, Rotate, Test } from "./endpointActs.tsx"
+import { Edit } from "./endpointEdit.tsx"
 import { type EndpointShown, stateOf, Unpause } from "./endpoints.tsx"
 import { PatternTester } from "./patternTester.tsx"
 
@@ -137,6 +138,7 @@ const Acts = ({ endpoint, reload }: { readonly endpoint: EndpointShown; readonly
     <>
       {endpoint.is_paused && <Unpause endpoint={endpoint} done={reload} />}
       <Test endpoint={endpoint} done={reload} />
+      <Edit endpoint={endpoint} done={reload} />
       <Rotate id={id} done={reload} />
       <Replay id={id} done={reload} />
       <Act

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
 import { session } from "../session.ts"
-import { Chip, Code, Field, Head, Part, Time } from "../ui/basics.tsx"
+import { Chip, Code, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { now } from "../ui/time.ts"
@@ -224,6 +224,7 @@ export const Keys = () => {
               cell: (one) =>
                 one.active && (
                   <div class="actions">
+                    {one.services.includes("send") && <Link to={`/emails?key=${one.id}`}>Emails</Link>}
                     <Rotate apiKey={one} done={paged.reload} />
                     <Revoke apiKey={one} done={paged.reload} />
                   </div>
