@@ -42,8 +42,14 @@ export const maximumReportName = 200
 export const maximumPeriodMillis = 31 * dayMillis
 export const maximumAheadMillis = dayMillis
 
-/** For how long figures are kept; reports about an earlier day are too late. */
-export const keptReportsMillis = 90 * dayMillis
+/** How long ago a request for figures may begin. */
+export const shownReportsMillis = 90 * dayMillis
+
+/**
+ * For how long figures are kept, so that a request for 90 days that begins within a day is served whole; reports about
+ * an earlier day are too late.
+ */
+export const keptReportsMillis = shownReportsMillis + dayMillis
 
 /** Sources of a domain that are kept apart on each day; the others are added up under no name. */
 export const maximumSources = 200

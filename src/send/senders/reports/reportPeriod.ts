@@ -2,7 +2,7 @@
 import { Result } from "effect"
 import { PeriodInvalid } from "../../../common/figuresPeriod.ts"
 import { dayMillis } from "../../limits.ts"
-import { keptReportsMillis } from "./limits.ts"
+import { shownReportsMillis } from "./limits.ts"
 import { dayOf } from "./reportText.ts"
 
 /** The period of a request that names no beginning. */
@@ -29,7 +29,7 @@ export const reportPeriodOf = (
   now: number
 ): Result.Result<ReportPeriod, PeriodInvalid> => {
   const end = until ?? now + 1
-  const oldest = dayOf(now) - keptReportsMillis
+  const oldest = dayOf(now) - shownReportsMillis
   const begin = since ?? Math.max(dayOf(end - 1) - defaultMillis + dayMillis, oldest)
   if (end > now + 2 * dayMillis) return invalid("until", until, "Expected a time that is at most two days ahead.")
   if (end <= oldest) return invalid("until", until, keptFor)

@@ -94,7 +94,8 @@ describe("a DMARC report", () => {
 
   it("has at most 10,000 records", () => {
     const record = plain.slice(plain.indexOf("<record>"), plain.indexOf("</feedback>"))
-    const of = (count: number) => plain.replace(record, record.replaceAll(/\s/g, "").repeat(count))
+    const short = record.replaceAll(/\s|<auth_results>.*<\/auth_results>/gs, "")
+    const of = (count: number) => plain.replace(record, short.repeat(count))
     expect(report(of(10_000)).records).toHaveLength(10_000)
     expect(fault(of(10_001))).toContain("more than 10000 records")
   })

@@ -106,7 +106,7 @@ describe("a report", () => {
   it("is late once its day is not kept, and early where it is about the future", () => {
     const of = (beginsAt: number) => timeliness({ beginsAt, endsAt: beginsAt + day - 1 }, now)
     expect(of(now - day)).toBe("timely")
-    expect(of(now - 89 * day)).toBe("timely")
+    expect(of(now - 90 * day)).toBe("timely")
     expect(of(now - 91 * day)).toBe("late")
     expect(of(now)).toBe("timely")
     expect(of(now + 2)).toBe("early")
