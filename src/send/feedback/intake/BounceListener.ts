@@ -23,6 +23,7 @@ import {
   type TlsListener
 } from "../../listener/listenerTls.ts"
 import { listenUntilEnd, reply } from "../../listener/smtpListener.ts"
+import { reportAddressesAt } from "../../senders/authentication/reportAddresses.ts"
 import {
   maximumReportMailBytes,
   maximumReportMailsOfNetwork,
@@ -30,7 +31,6 @@ import {
   reportsAtOnce
 } from "../../senders/reports/limits.ts"
 import { ReportIntake } from "../../senders/reports/ReportIntake.ts"
-import { reportAddressesAt } from "../../senders/reports/reportAddresses.ts"
 import type { VerpTarget } from "../parse/index.ts"
 import { maximumMailBytes } from "../parse/limits.ts"
 import { FeedbackIntake } from "./FeedbackIntake.ts"

@@ -5,12 +5,12 @@
 import type { Resolver } from "node:dns/promises"
 import { Duration, Effect } from "effect"
 import type { AskNameServers, NameAnswer } from "../../../common/nameServers.ts"
-import { advisedDmarc, type ReportAddresses } from "../reports/reportAddresses.ts"
 import type { AuthenticationVerdict } from "./authenticationVerdict.ts"
 import { type DmarcSubject, dmarcVerdict } from "./dmarcVerdict.ts"
 import { type DnsAnswer, type DnsAnswers, type DnsQuestion, questionKey } from "./dnsAnswers.ts"
 import { authenticationMillis } from "./limits.ts"
 import type { RelaySpf } from "./relaySpf.ts"
+import { advisedDmarc, type ReportAddresses } from "./reportAddresses.ts"
 import { spfVerdict } from "./spfVerdict.ts"
 
 /** The way of mail that leaves the platform. */

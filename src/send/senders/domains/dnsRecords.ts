@@ -2,7 +2,12 @@
  * Makes the DNS records that a domain's owner must set, compares them with the answers of name servers, and shows them
  * (docs/platform.md, 9.13). Pure.
  */
-import { advisedDmarc, advisedTlsReports, type ReportAddresses, tlsReportsName } from "../reports/reportAddresses.ts"
+import {
+  advisedDmarc,
+  advisedTlsReports,
+  type ReportAddresses,
+  tlsReportsName
+} from "../authentication/reportAddresses.ts"
 import { recordTtlSeconds } from "./limits.ts"
 
 /** The values that a domain's records are made of. */

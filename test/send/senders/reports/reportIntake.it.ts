@@ -1,6 +1,9 @@
 /**
  * Reports about domains from a mail system, by SMTP, into PostgreSQL, and out over HTTP: whose they are, that each counts once, and what they may add.
  */
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { promisify } from "node:util"
 import { gzipSync } from "node:zlib"
 import { Effect, Exit, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -95,6 +98,13 @@ const xmlAbout = (
   { beginsAt = yesterday, records = [good, bad], reporter = "google.com", reportId = "1" }: Said = {}
 ) => dmarcXml({ domain, reporter, reportId, beginsAt, endsAt: beginsAt + day - 1_000, records })
 
+/** The names of an answer's fields, and those of the first items of its lists. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return [shapeOf(value[0])]
+  if (typeof value !== "object" || value === null) return "value"
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]))
+}
+
 const reportsOf = async ({ live }: Tenant, id: string, query = "") => {
   const { body, status } = await live("GET", `/v1/send/domains/${id}/reports${query}`)
   expect(status, JSON.stringify(body)).toBe(200)
@@ -153,6 +163,12 @@ describe("a DMARC report", () => {
         dkimAligned: 12_060
       }
     ])
+    // As the document shows it.
+    const text = readFileSync(new URL("../../../../docs/platform/send.md", import.meta.url), "utf8")
+    const [, command, answer] = /^### 9\.20 [\s\S]*?```sh\n(curl .*)\n```\n\n```json\n(.*)\n```/m.exec(text)!
+    const environment = { PATH: process.env.PATH, KEY: tenant.keys.live, API: platform().url }
+    const { stdout } = await promisify(execFile)("bash", ["-c", command!.replace(/dom_\w+/, id)], { env: environment })
+    expect(shapeOf(JSON.parse(stdout))).toEqual(shapeOf(JSON.parse(answer!)))
     // Days of the request, and pages.
     expect((await reportsOf(tenant, id, `?since=${yesterday}&until=${today}`)).totals.messages).toBe(12_300)
     expect((await reportsOf(tenant, id, `?since=${today}`)).data).toEqual([])

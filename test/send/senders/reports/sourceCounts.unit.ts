@@ -1,7 +1,7 @@
 /** Specifications of the counts of sources and of the days of a request, and the counts against a naive model. */
 import { describe, expect, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { reportAddressesOf } from "../../../../src/send/senders/reports/reportAddresses.ts"
+import { reportAddressesOf } from "../../../../src/send/senders/authentication/reportAddresses.ts"
 import { reportPeriodOf } from "../../../../src/send/senders/reports/reportPeriod.ts"
 import { timeliness } from "../../../../src/send/senders/reports/reportText.ts"
 import { boundedCounts, countsBySource, noCounts } from "../../../../src/send/senders/reports/sourceCounts.ts"
