@@ -1,6 +1,6 @@
 /**
- * Shows one domain: the records that it needs beside those that exist, SPF and DMARC, reports
- * of other mail systems, its tier, and the conditions of the next one.
+ * Shows one domain: the records that it needs beside those that exist, SPF and DMARC, reports of
+ * other mail systems, its tier, and the conditions of the next one.
  */
 import { type Answer, ask, get, post } from "../api.ts"
 import { go } from "../router.ts"
@@ -207,9 +207,7 @@ export const Domain = ({ params }: { readonly params: Readonly<Record<string, st
           <Part title="SPF and DMARC">
             <Authentication domain={data} />
           </Part>
-          <Part title="Reports of other mail systems">
-            <DomainReports domainId={data.id} />
-          </Part>
+          <DomainReports domainId={data.id} />
           <Part title="Tier">
             <Tier domain={data} />
           </Part>
