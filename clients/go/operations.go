@@ -282,6 +282,11 @@ func (c *Client) SendDomainsRecords(ctx context.Context, id string, query Query,
 	return c.Request(ctx, "GET", "/v1/send/domains/"+url.PathEscape(id)+"/records", query, nil, into)
 }
 
+// SendDomainsReports: Get the reports of other mail systems about a domain.
+func (c *Client) SendDomainsReports(ctx context.Context, id string, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/send/domains/"+url.PathEscape(id)+"/reports", query, nil, into)
+}
+
 // SendDomainsVerify: Look for a domain's records now.
 func (c *Client) SendDomainsVerify(ctx context.Context, id string, query Query, into any) error {
 	return c.Request(ctx, "POST", "/v1/send/domains/"+url.PathEscape(id)+"/verify", query, nil, into)

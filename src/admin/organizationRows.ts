@@ -11,6 +11,14 @@ import { emailTermsTable } from "../send/emails/searchTable.ts"
 import { emailsTable } from "../send/emails/table.ts"
 import { sendJobsTable } from "../send/handoff/tables.ts"
 import { emailHoursTable } from "../send/metrics/emailHours.ts"
+import {
+  reportsKey,
+  reportsTable,
+  sessionsKey,
+  sessionsTable,
+  sourcesKey,
+  sourcesTable
+} from "../send/senders/reports/tables.ts"
 import { deliveriesTable, jobsTable, replaysTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { endpointsTable } from "../webhooks/endpoint/model.ts"
 import { attemptHoursTable } from "../webhooks/metrics/attemptHours.ts"
@@ -25,6 +33,10 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = 
   { table: emailHoursTable, key: "organization_id, mode, hour, domain" },
   { table: "send_waiting", key: "organization_id, email_id" },
   { table: "send_suppressions", key: "organization_id, mode, id" },
+  // Before their domains, with which the rest of them would go in one statement.
+  { table: sourcesTable, key: sourcesKey },
+  { table: sessionsTable, key: sessionsKey },
+  { table: reportsTable, key: reportsKey },
   { table: "send_domains", key: "id" },
   { table: "send_senders", key: "id" },
   { table: accountFactsTable, key: "organization_id, mode, decided_at, sequence, idx" },

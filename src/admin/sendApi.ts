@@ -5,6 +5,7 @@ import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from ".
 import { risks } from "../platform/model.ts"
 import { intakeOutcomes } from "../send/feedback/intake/FeedbackIntake.ts"
 import { importedBytes } from "../send/feedback/intake/limits.ts"
+import { DmarcSource, dmarcFields, reportParameters, TlsDay, tlsFields } from "../send/http/reportsApi.ts"
 import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
 import { verdictStatuses } from "../send/senders/authentication/authenticationVerdict.ts"
 import { domainStatuses, proofs } from "../send/senders/domains/model.ts"
@@ -110,6 +111,11 @@ const DomainShown = Schema.Struct({
   })
 }).annotate({ identifier: "SendDomainShown" })
 
+const addedDomain = Schema.String.check(
+  Schema.isPattern(/^[^\p{Cc}\p{Cs}]+$/u, { message: "Expected a domain" }),
+  Schema.isMaxLength(maximumAddressLength)
+).annotate({ description: "A domain that the organization has added" })
+
 const errors = [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable] as const
 
 export const sendGroup = HttpApiGroup.make("send")
@@ -189,10 +195,7 @@ export const sendGroup = HttpApiGroup.make("send")
     HttpApiEndpoint.get("showDomain", "/admin/v1/organizations/:id/send/domains/:domain", {
       params: {
         id: organizationId,
-        domain: Schema.String.check(
-          Schema.isPattern(/^[^\p{Cc}\p{Cs}]+$/u, { message: "Expected a domain" }),
-          Schema.isMaxLength(maximumAddressLength)
-        ).annotate({ description: "A domain that the organization has added" })
+        domain: addedDomain
       },
       query: { mode },
       success: DomainShown,
@@ -201,6 +204,23 @@ export const sendGroup = HttpApiGroup.make("send")
       OpenApi.annotations({
         summary: "Show a domain",
         description: "One that the organization has added, with what the last check of its records found."
+      })
+    ),
+    HttpApiEndpoint.get("domainReports", "/admin/v1/organizations/:id/send/domains/:domain/reports", {
+      params: { id: organizationId, domain: addedDomain },
+      query: { mode, ...reportParameters },
+      success: Schema.Union([
+        Schema.Struct({ ...dmarcFields, data: Schema.Array(DmarcSource) }).annotate({
+          identifier: "SendDmarcReportsShown"
+        }),
+        Schema.Struct({ ...tlsFields, data: Schema.Array(TlsDay) }).annotate({ identifier: "SendTlsReportsShown" })
+      ]),
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Show the reports about a domain",
+        description:
+          "Claims of other mail systems, as its organization sees them: the first sources, or the newest days of TLS; 25 without a `limit`."
       })
     ),
     HttpApiEndpoint.post("verifyDomain", "/admin/v1/organizations/:id/send/domains/verify", {

@@ -1,20 +1,24 @@
 /**
  * Handles requests to the admin API's group for accounts that send. Needs `Organizations`, `SendOperator`,
- * `DomainChecks`, `FeedbackIntake` and `AdminActs`.
+ * `DomainChecks`, `DomainReports`, `FeedbackIntake` and `AdminActs`.
  */
-import { Effect } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { isRetryable } from "../engine/errors.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
 import { EnvelopeInvalidRequest, EnvelopeNotFound, type EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { type OrganizationNotFound, Organizations } from "../platform/Organizations.ts"
 import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
+import { firstReports, type ReportsQuery } from "../send/http/shownReports.ts"
 import { type AccountOf, type AccountUnavailable, type ActRefused, type Mode, SendOperator } from "../send/index.ts"
 import { type CheckError, DomainChecks } from "../send/senders/domains/DomainChecks.ts"
-import { shownRecords } from "../send/senders/domains/dnsRecords.ts"
+import { type AdvisedTexts, shownRecords } from "../send/senders/domains/dnsRecords.ts"
 import { type Domain, statusOf } from "../send/senders/domains/model.ts"
 import { normalizedDomain } from "../send/senders/domains/normalizedDomain.ts"
+import { DomainReports } from "../send/senders/reports/DomainReports.ts"
+import { reportPeriodOf } from "../send/senders/reports/reportPeriod.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminApi } from "./adminApi.ts"
 import { notFound, repeatable, unavailable } from "./failures.ts"
@@ -30,13 +34,13 @@ const answered = <A>(effect: Effect.Effect<A, Failure>) =>
   })
 
 /** A domain as operators see it: what it lacks, and what is wrong with its SPF and DMARC. */
-const domainShown = (domain: Domain, advisedSpf: string) => ({
+const domainShown = (domain: Domain, advised: AdvisedTexts) => ({
   id: domain.id,
   mode: domain.mode,
   name: domain.name,
   status: statusOf(domain),
   proof: domain.proof,
-  lacks: shownRecords(domain, domain.records, advisedSpf)
+  lacks: shownRecords(domain, domain.records, advised)
     .filter(({ required, status }) => required && status !== "verified")
     .map(({ name, record, value }) => ({ record, name, value })),
   authentication:
@@ -54,14 +58,19 @@ interface DomainToVerify {
   readonly unchecked?: boolean
 }
 
+interface DomainReportsQuery extends Omit<ReportsQuery, "cursor"> {
+  readonly mode?: Mode | undefined
+}
+
 const domainAnswered = <A>(
-  effect: Effect.Effect<A, CheckError | OrganizationNotFound | EnvelopeNotFound>
+  effect: Effect.Effect<A, CheckError | OrganizationNotFound | EnvelopeNotFound | EnvelopeInvalidRequest>
 ): Effect.Effect<A, EnvelopeNotFound | EnvelopeInvalidRequest | EnvelopeUnavailable> =>
   Effect.catch(
     effect,
     (error): Effect.Effect<never, EnvelopeNotFound | EnvelopeInvalidRequest | EnvelopeUnavailable> => {
       switch (error._tag) {
         case "EnvelopeNotFound":
+        case "EnvelopeInvalidRequest":
           return Effect.fail(error)
         case "OrganizationNotFound":
           return Effect.fail(notFound(error))
@@ -77,6 +86,50 @@ const domainAnswered = <A>(
     }
   )
 
+/** The first reports about a domain. */
+const reportsOf = Effect.fnUntraced(function* (
+  reports: DomainReports["Service"],
+  { id }: Domain,
+  { kind = "dmarc", limit = defaultCursorPageSize, ...times }: DomainReportsQuery
+) {
+  const period = reportPeriodOf(times, yield* Clock.currentTimeMillis)
+  if (Result.isFailure(period)) return yield* EnvelopeInvalidRequest.of(period.failure.message)
+  return yield* firstReports(reports, id, kind, period.success, limit)
+})
+
+/** The requests about one domain. */
+const domainRequests = Effect.gen(function* () {
+  const organizations = yield* Organizations
+  const acts = yield* AdminActs
+  const checks = yield* DomainChecks
+  const reports = yield* DomainReports
+  const domainOf = Effect.fnUntraced(function* (id: string, name: string, mode: Mode) {
+    yield* organizations.get(id)
+    const known = normalizedDomain(name)
+    const domain = known === undefined ? undefined : yield* checks.find({ organizationId: id, mode }, known)
+    if (domain === undefined)
+      return yield* EnvelopeNotFound.of(`The organization has no domain ${quote(name)} in the mode ${mode}.`)
+    return domain
+  })
+  const verifyDomain = Effect.fnUntraced(function* (id: string, given: DomainToVerify) {
+    const { domain: name, mode = "live", unchecked = false } = given
+    const domain = yield* domainOf(id, name, mode)
+    const verified = (yield* unchecked ? checks.vouch(domain) : checks.check(domain, { isAsked: true })) ?? domain
+    const act = { mode, name: verified.name, status: statusOf(verified), proof: verified.proof, unchecked }
+    yield* acts.record("send.domain_verified", id, act)
+    return domainShown(verified, checks.advised)
+  })
+  return {
+    show: Effect.fnUntraced(function* (id: string, name: string, mode: Mode = "live") {
+      return domainShown(yield* domainOf(id, name, mode), checks.advised)
+    }),
+    reports: Effect.fnUntraced(function* (id: string, name: string, query: DomainReportsQuery) {
+      return yield* reportsOf(reports, yield* domainOf(id, name, query.mode ?? "live"), query)
+    }),
+    verify: verifyDomain
+  }
+})
+
 export const layerSend = HttpApiBuilder.group(
   AdminApi,
   "send",
@@ -84,8 +137,8 @@ export const layerSend = HttpApiBuilder.group(
     const organizations = yield* Organizations
     const operator = yield* SendOperator
     const acts = yield* AdminActs
-    const checks = yield* DomainChecks
     const intake = yield* FeedbackIntake
+    const domains = yield* domainRequests
     const account = (
       id: string,
       mode: Mode = "live"
@@ -105,35 +158,15 @@ export const layerSend = HttpApiBuilder.group(
           return done
         })
       )
-    const domainOf = Effect.fnUntraced(function* (id: string, name: string, mode: Mode) {
-      yield* organizations.get(id)
-      const known = normalizedDomain(name)
-      const domain = known === undefined ? undefined : yield* checks.find({ organizationId: id, mode }, known)
-      if (domain === undefined)
-        return yield* EnvelopeNotFound.of(`The organization has no domain ${quote(name)} in the mode ${mode}.`)
-      return domain
-    })
-    const verifyDomain = Effect.fnUntraced(function* (id: string, given: DomainToVerify) {
-      const { domain: name, mode = "live", unchecked = false } = given
-      const domain = yield* domainOf(id, name, mode)
-      const verified = (yield* unchecked ? checks.vouch(domain) : checks.check(domain, { isAsked: true })) ?? domain
-      const act = { mode, name: verified.name, status: statusOf(verified), proof: verified.proof, unchecked }
-      yield* acts.record("send.domain_verified", id, act)
-      return domainShown(verified, checks.advisedSpf)
-    })
     return handlers.handleAll({
       takeFeedback: ({ payload }) =>
         Effect.catch(
           Effect.map(intake.takeFile(Buffer.from(payload.mail, "base64")), (outcome) => ({ outcome })),
           repeatable
         ),
-      showDomain: ({ params, query }) =>
-        domainAnswered(
-          Effect.map(domainOf(params.id, params.domain, query.mode ?? "live"), (domain) =>
-            domainShown(domain, checks.advisedSpf)
-          )
-        ),
-      verifyDomain: ({ params, payload }) => domainAnswered(verifyDomain(params.id, payload)),
+      showDomain: ({ params: { domain, id }, query }) => domainAnswered(domains.show(id, domain, query.mode)),
+      domainReports: ({ params: { domain, id }, query }) => domainAnswered(domains.reports(id, domain, query)),
+      verifyDomain: ({ params, payload }) => domainAnswered(domains.verify(params.id, payload)),
       show: ({ params, query }) =>
         answered(
           Effect.gen(function* () {

@@ -75,6 +75,10 @@ import { Senders, type SendersOptions } from "../send/senders/addresses/Senders.
 import { DomainChecks, type DomainChecksOptions } from "../send/senders/domains/DomainChecks.ts"
 import { Domains } from "../send/senders/domains/Domains.ts"
 import { sealedDomainKeys, sealedNextKeys } from "../send/senders/domains/domainKeys.ts"
+import { DomainReports } from "../send/senders/reports/DomainReports.ts"
+import { keptReportsMillis } from "../send/senders/reports/limits.ts"
+import { ReportIntake } from "../send/senders/reports/ReportIntake.ts"
+import { reportsTable, sessionsTable, sourcesTable } from "../send/senders/reports/tables.ts"
 import { layerSpeechEngine, type TalkOptions } from "../talk/engines.ts"
 import { Talk } from "../talk/Talk.ts"
 import { layerDirectoryNotices } from "../telco/DirectoryNotices.ts"
@@ -108,7 +112,12 @@ const keptTables: ReadonlyArray<KeptTable> = [
 const agedTables: ReadonlyArray<AgedTable> = [
   { table: auditTable, column: "at", retentionMillis: keptAuditMillis },
   { table: emailHoursTable, column: "hour", retentionMillis: keptFiguresMillis },
-  { table: attemptHoursTable, column: "hour", retentionMillis: keptFiguresMillis }
+  { table: attemptHoursTable, column: "hour", retentionMillis: keptFiguresMillis },
+  ...[reportsTable, sourcesTable, sessionsTable].map((table) => ({
+    table,
+    column: "day",
+    retentionMillis: keptReportsMillis
+  }))
 ]
 
 /** One in this many connections to PostgreSQL is shared by the short statements of requests. */
@@ -265,6 +274,8 @@ const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTarg
     Emails.layer,
     layerTermsSweep,
     EmailFigures.layer,
+    ReportIntake.layer,
+    DomainReports.layer,
     FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provide(PgClient.layerPipelined))
 

@@ -39,6 +39,7 @@ import { createEmailHours } from "../send/metrics/emailHours.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { addDomainAuthentication } from "../send/senders/authentication/table.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
+import { createReportTables } from "../send/senders/reports/tables.ts"
 import { createDirectoryNotices } from "../telco/DirectoryNotices.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import {
@@ -99,6 +100,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 43, name: "audit log", run: createAuditTable },
   { number: 44, name: "rebuilds from states", run: addRebuilds },
   { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication },
+  { number: 47, name: "reports about domains", run: createReportTables },
   { number: 48, name: "search of emails", run: createEmailTerms }
 ]
 

@@ -7,6 +7,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { modes } from "../send/index.ts"
 import { withAdmin } from "./admin.ts"
+import { reports } from "./domainReports.ts"
 import { json, settingFlags } from "./flags.ts"
 import { printJson } from "./output.ts"
 
@@ -82,6 +83,6 @@ const show = Command.make("show", common, (flags) =>
 ).pipe(Command.withDescription("Show a domain, and what its records lack"))
 
 export const domains = Command.make("domains").pipe(
-  Command.withDescription("Verify and show domains of senders"),
-  Command.withSubcommands([verify, show])
+  Command.withDescription("Verify and show domains of senders, and the reports about them"),
+  Command.withSubcommands([verify, show, reports])
 )

@@ -58,6 +58,10 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice domains": [["sluice domains verify --help", "by its records, or unchecked"]],
   "sluice domains verify": [["sluice domains verify example.com --org org_1a2b", "by its records"]],
   "sluice domains show": [["sluice domains show example.com --org org_1a2b", "what its records lack"]],
+  "sluice domains reports": [
+    ["sluice domains reports example.com --org org_1a2b", "from where mail of it came, and what failed"],
+    ["sluice domains reports example.com --org org_1a2b --kind tls --days 7", "encryption of mail to it"]
+  ],
   "sluice feedback": [["sluice feedback import ./bounces", "reports that were collected as files"]],
   "sluice feedback import": [["sluice feedback import ./bounces", "a folder of mails"]],
   "sluice suppressions": [["sluice suppressions export", "the list of the account of SLUICE_API_KEY, as CSV"]],

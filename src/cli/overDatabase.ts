@@ -23,7 +23,9 @@ import { checkServer } from "../postgres/databaseServer.ts"
 import { placementLock } from "../postgres/PlacementPostgres.ts"
 import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SendOperator } from "../send/index.ts"
+import { reportAddressesOf } from "../send/senders/authentication/reportAddresses.ts"
 import { DomainChecks } from "../send/senders/domains/DomainChecks.ts"
+import { DomainReports } from "../send/senders/reports/DomainReports.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { natsOptions } from "./natsOptions.ts"
 
@@ -68,11 +70,13 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     OrganizationPlans.layerWhenNeeded,
     TestEvents.layerWhenNeeded,
     SendOperator.layer,
+    DomainReports.layer,
     Subscriptions.layer,
     DomainChecks.layer({
       nameServers: config.nameServers,
       returnPath: config.bounceDomain,
-      relaySpf: config.relaySpf
+      relaySpf: config.relaySpf,
+      reportAddresses: reportAddressesOf(config)
     })
   ).pipe(
     Layer.provideMerge(

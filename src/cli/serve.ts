@@ -41,6 +41,7 @@ import { mailboxPages } from "../send/handoff/mailbox/mailboxPages.ts"
 import { parseRelayAddress, relayName } from "../send/handoff/smtp/relayAddress.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { VerificationMail } from "../send/senders/addresses/VerificationMail.ts"
+import { reportAddressesOf } from "../send/senders/authentication/reportAddresses.ts"
 import { listenForSubmission } from "../send/submission/SubmissionListener.ts"
 import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
 import { folderAdminKey } from "./admin.ts"
@@ -233,6 +234,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     nameServers: config.nameServers,
     returnPath: config.bounceDomain,
     relaySpf: config.relaySpf,
+    reportAddresses: reportAddressesOf(config),
     publicUrl: () => reached.url,
     webhookTargets: config.webhookTargets,
     webhookRetryDelays: config.webhookRetryDelays,

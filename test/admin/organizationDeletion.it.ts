@@ -51,6 +51,14 @@ describe("a deletion", () => {
       return (answer.body as { readonly id: string }).id
     }
     await done("/v1/send/domains", { name: "one.example" })
+    await query(
+      databaseUrl,
+      `with owner as (select id, organization_id, 0::int8 as day from send_domains where organization_id = $1),
+       sources as (insert into send_dmarc_sources select owner.*, '192.0.2.1', 1, 1, 1, 1, 0, 0 from owner),
+       sessions as (insert into send_tls_sessions select owner.*, 'sts', 'successful', 1 from owner)
+       insert into send_domain_reports select owner.*, 'dmarc', 'a', '1', '192.0.2.9', 0 from owner`,
+      [id]
+    )
     const endpoint = await done("/v1/webhooks", { url: "https://one.example/in", enabled_events: ["*"] })
     // Nobody delivers here, so what it owes waits.
     expect((await ask("POST", `/v1/webhooks/${endpoint}/test`)).status).toBe(200)
@@ -98,6 +106,9 @@ describe("a deletion", () => {
     for (const table of [
       "send_content_keys",
       "send_domains",
+      "send_domain_reports",
+      "send_dmarc_sources",
+      "send_tls_sessions",
       "send_emails",
       "send_suppressions",
       "events",

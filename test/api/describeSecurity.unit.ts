@@ -61,6 +61,7 @@ describe("openapi.json", () => {
       "/v1/send/domains/{id}",
       "/v1/send/domains/{id}",
       "/v1/send/domains/{id}/records",
+      "/v1/send/domains/{id}/reports",
       "/v1/send/domains/{id}/rotate-key",
       "/v1/send/domains/{id}/verify",
       "/v1/send/emails",

@@ -218,6 +218,50 @@ it("[platform 9.13] a domain counts as verified on an operator's word, which is 
   expect(await ok(show, at)).toBe(
     `vouched.example is verified, unchecked\nSPF: missing. ${verdict.message}\n  set ${verdict.advised}\n`
   )
+  // What other mail systems report about it, as an operator reads it.
+  const reports = ["domains", "reports", "vouched.example", "--org", id]
+  expect(await ok(reports, at)).toBe("No report about mail of this domain has come.\n")
+  const today = Date.now() - (Date.now() % 86_400_000)
+  await query(
+    databaseUrl,
+    `with owner as (select id, organization_id, ${today}::int8 as day from send_domains where id = '${domain}'),
+     reports as (
+       insert into send_domain_reports (domain_id, organization_id, day, kind, reporter, report_id, network, received_at)
+       select owner.*, kind, 'google.com', '1', '192.0.2.9', ${today} from owner, unnest(array['dmarc', 'tls']) as kind),
+     sessions as (
+       insert into send_tls_sessions
+       select owner.*, 'sts', result, sessions
+       from owner, (values ('successful', 9), ('certificate-expired', 1)) as made (result, sessions))
+     insert into send_dmarc_sources
+     select owner.*, made.* from owner,
+       (values ('192.0.2.1', 12060, 12060, 12060, 0, 0, 0), ('198.51.100.7', 240, 0, 0, 0, 0, 240)) as made`
+  )
+  expect(await ok(reports, at)).toBe(
+    [
+      "98 % of 12,300 messages passed. 198.51.100.7 sent 240 that failed both SPF and DKIM.",
+      "Reported by google.com (1). Nothing proves who sent a report.",
+      "SOURCE        MESSAGES  PASSED  DKIM    SPF  QUARANTINED  REJECTED",
+      "198.51.100.7  240       0       0       0    0            240",
+      "192.0.2.1     12,060    12,060  12,060  0    0            0",
+      ""
+    ].join("\n")
+  )
+  expect(await ok([...reports, "--kind", "tls", "--days", "1"], at)).toBe(
+    [
+      "90 % of 10 connections were encrypted properly.",
+      "Reported by google.com (1). Nothing proves who sent a report.",
+      "DAY         POLICY  SUCCESSFUL  FAILED  FAILURES",
+      `${new Date(today).toISOString().slice(0, 10)}  sts     9           1       certificate-expired 1`,
+      ""
+    ].join("\n")
+  )
+  expect(JSON.parse(await ok([...reports, "--json", "--limit", "1"], at))).toMatchObject({
+    kind: "dmarc",
+    totals: { messages: 12_300, passed: 12_060 },
+    data: [{ source: "198.51.100.7", messages: 240 }]
+  })
+  expect(refusal(await sluice([...reports, "--days", "92"], at))).toContain("90 days")
+  expect(refusal(await sluice([...reports, "--mode", "test"], at))).toContain("vouched.example")
   expect((await actsOf(id)).slice(1)).toEqual([
     {
       act: "send.domain_verified",

@@ -51,6 +51,7 @@ export const claims: ReadonlyArray<Claim> = [
       (block.document === "README.md" && block.text.endsWith("sluice orgs list"))
   },
   { test: "test/send/http/documented.e2e.ts", isOf: isNumbered(/^9\.(?:1[013456]|20) /, "docs/platform/send.md") },
+  { test: "test/send/senders/reports/reportIntake.it.ts", isOf: isNumbered(/^9\.21 /, "docs/platform/send.md") },
   { test: "test/send/http/feedbackHttp.it.ts", isOf: isNumbered(/^9\.17 /, "docs/platform/send.md") },
   {
     test: "test/send/feedback/intake/tours.e2e.ts",
@@ -98,6 +99,7 @@ export const unclaimed: ReadonlyArray<readonly [document: string, text: string, 
   ["docs/directory.md", "read 800, added 0", "output for a file of another month; test/cli/ingest.e2e.ts has its form"],
   ["docs/operating.md", "SLUICE_TALK_URL=", "asks a paid service of others; test/talk/upstream has one of its own"],
   ["docs/release.md", "npm audit", "asks the registry, whose answer is another one each day"],
+  ["docs/handoff.md", "_report._dmarc.", "a record for name servers of others"],
   ["docs/simulation.md", "--seeds 500 [--of", "a form, no command"],
   ["docs/webhooks.md", "$API/v1/webhooks/portal", "the request of docs/platform/webhooks.md, 6.14, which is run there"]
 ]

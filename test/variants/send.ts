@@ -159,6 +159,62 @@ export const send: ReadonlyArray<Variant> = [
     finders: ["domainsHttp.e2e"]
   },
   {
+    name: "reports: an archive is unpacked to its end",
+    find: "gunzip(bytes, { maxOutputLength: maximumReportBytes },",
+    replace: "gunzip(bytes,",
+    sentence: "a mail of some kilobytes takes gigabytes of memory",
+    finders: ["reportMail.unit"]
+  },
+  {
+    name: "reports: a domain is anybody's who has added it",
+    find: "where name = ${name} and mode = 'live' and status = 'verified'",
+    replace: "where name = ${name} and mode = 'live'",
+    sentence: "an organization that does not own a domain sees who sends mail of it",
+    finders: ["reportIntake.it"]
+  },
+  {
+    name: "reports: a duplicate counts twice",
+    find: 'if (yield* rows.isRepeated(owner, report)) return "repeated" as const',
+    replace: "",
+    sentence: "a report that a mail system repeats after a lost answer doubles all figures",
+    finders: ["reportIntake.it"]
+  },
+  {
+    name: "reports: alignment is read from the other result",
+    find: 'const isSpfAligned = passIn(texts.get("spf"))',
+    replace: 'const isSpfAligned = passIn(texts.get("dkim"))',
+    sentence: "a domain whose SPF never passes looks as if it did",
+    finders: ["parseReport.unit"]
+  },
+  {
+    name: "reports: both results must be aligned",
+    find: "passed: isDkimAligned || isSpfAligned ? count : 0",
+    replace: "passed: isDkimAligned && isSpfAligned ? count : 0",
+    sentence: "mail that passes by DKIM alone, as the platform's does, counts as failed",
+    finders: ["sourceCounts.unit", "reportIntake.it"]
+  },
+  {
+    name: "reports: documents may define entities",
+    find: 'if (this.source.startsWith("<!", this.place)) return fault("it has a document type")',
+    replace: 'if (this.source.startsWith("<!", this.place)) return this.skip(">", 2, "a declaration has no end")',
+    sentence: "two readers of the same report may see different ones",
+    finders: ["parseReport.unit"]
+  },
+  {
+    name: "reports: one network may fill a domain's day",
+    find: "all >= maximumReportsOfDomain || own >= maximumReportsOfNetwork",
+    replace: "all >= maximumReportsOfDomain",
+    sentence: "one sender of forged reports keeps all others out",
+    finders: ["reportIntake.it"]
+  },
+  {
+    name: "reports: a connection that ends keeps its place",
+    find: "if (hasRoom) handlers.release() done(error)",
+    replace: "if (hasRoom && error === undefined) handlers.release()\n    done(error)",
+    sentence: "after 16 connections that end in between no report is ever taken again",
+    finders: ["bounceListener.it"]
+  },
+  {
     name: "senders: opening a link is enough",
     find: "Effect.map(senders.linked(token), ({ email }) =>",
     replace: "Effect.map(senders.confirm(token), ({ email }) =>",

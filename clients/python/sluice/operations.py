@@ -233,6 +233,10 @@ class Operations:
         """Compare a domain's records with what is there."""
         return self.request("GET", f"/v1/send/domains/{_part(id)}/records", query, None)
 
+    def send_domains_reports(self, id: str, **query: Any) -> Any:
+        """Get the reports of other mail systems about a domain."""
+        return self.request("GET", f"/v1/send/domains/{_part(id)}/reports", query, None)
+
     def send_domains_verify(self, id: str, **query: Any) -> Any:
         """Look for a domain's records now."""
         return self.request("POST", f"/v1/send/domains/{_part(id)}/verify", query, None)

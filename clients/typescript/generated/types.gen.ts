@@ -989,7 +989,7 @@ export type SendDomainAuthentication = {
 };
 
 export type SendDomainRecord = {
-    record: 'Ownership' | 'DKIM' | 'SPF' | 'DMARC';
+    record: 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'TLS-RPT';
     /**
      * The whole name, with the domain
      */
@@ -1010,12 +1010,185 @@ export type SendDomainRecord = {
     required: boolean;
 };
 
+/**
+ * Newest day first
+ */
+export type SendTlsReports = {
+    object: 'list';
+    data: Array<SendTlsDay>;
+    has_more: boolean;
+    pagination: {
+        hasMore: boolean;
+        nextCursor?: string | null;
+    };
+    kind: 'tls';
+    /**
+     * Milliseconds since the Unix epoch: the start of a UTC day, inclusive
+     */
+    since: number;
+    /**
+     * Milliseconds since the Unix epoch: the start of a UTC day, exclusive
+     */
+    until: number;
+    /**
+     * The ten with most reports in this time. All figures are their claims
+     */
+    reporters: Array<SendDomainReporter>;
+    totals: SendTlsTotals;
+};
+
+export type SendTlsTotals = {
+    /**
+     * Encrypted connections
+     */
+    successful: number;
+    /**
+     * Connections without proper encryption
+     */
+    failed: number;
+};
+
+export type SendDomainReporter = {
+    /**
+     * As it calls itself. Nothing proves it
+     */
+    name: string;
+    /**
+     * Reports that were taken in
+     */
+    reports: number;
+};
+
+export type SendTlsDay = {
+    /**
+     * The UTC day
+     */
+    day: string;
+    /**
+     * The policy that senders have followed: MTA-STS, DANE (`tlsa`), or none
+     */
+    policy: 'sts' | 'tlsa' | 'no-policy-found' | 'other';
+    /**
+     * Encrypted connections
+     */
+    successful: number;
+    /**
+     * Connections without proper encryption
+     */
+    failed: number;
+    failures: Array<SendTlsFailure>;
+};
+
+export type SendTlsFailure = {
+    /**
+     * As RFC 8460 names them; `unspecified` where the reporter does not say
+     */
+    type: 'starttls-not-supported' | 'certificate-host-mismatch' | 'certificate-expired' | 'certificate-not-trusted' | 'validation-failure' | 'tlsa-invalid' | 'dnssec-invalid' | 'dane-required' | 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid' | 'other' | 'unspecified';
+    /**
+     * Connections that failed so
+     */
+    sessions: number;
+};
+
+/**
+ * Sources with most failed messages first, then those with most messages
+ */
+export type SendDmarcReports = {
+    object: 'list';
+    data: Array<SendDmarcSource>;
+    has_more: boolean;
+    pagination: {
+        hasMore: boolean;
+        nextCursor?: string | null;
+    };
+    kind: 'dmarc';
+    /**
+     * Milliseconds since the Unix epoch: the start of a UTC day, inclusive
+     */
+    since: number;
+    /**
+     * Milliseconds since the Unix epoch: the start of a UTC day, exclusive
+     */
+    until: number;
+    /**
+     * The ten with most reports in this time. All figures are their claims
+     */
+    reporters: Array<SendDomainReporter>;
+    totals: SendDmarcTotals;
+};
+
+export type SendDmarcTotals = {
+    /**
+     * Messages that the reporters have seen
+     */
+    messages: number;
+    /**
+     * Those that passed DMARC: `dkimAligned`, `spfAligned` or both
+     */
+    passed: number;
+    /**
+     * Those with a valid signature of the domain
+     */
+    dkimAligned: number;
+    /**
+     * Those that SPF allows, with a return path of the domain
+     */
+    spfAligned: number;
+    /**
+     * Those that a reporter has put aside, such as into a folder for spam
+     */
+    quarantined: number;
+    /**
+     * Those that a reporter has refused
+     */
+    rejected: number;
+};
+
+export type SendDmarcSource = {
+    /**
+     * The IP address that the messages came from; null for sources beyond 200 of a day, added up
+     */
+    source: string | null;
+    /**
+     * The first UTC day with messages of it
+     */
+    firstDay: string;
+    /**
+     * The last one
+     */
+    lastDay: string;
+    /**
+     * Messages that the reporters have seen
+     */
+    messages: number;
+    /**
+     * Those that passed DMARC: `dkimAligned`, `spfAligned` or both
+     */
+    passed: number;
+    /**
+     * Those with a valid signature of the domain
+     */
+    dkimAligned: number;
+    /**
+     * Those that SPF allows, with a return path of the domain
+     */
+    spfAligned: number;
+    /**
+     * Those that a reporter has put aside, such as into a folder for spam
+     */
+    quarantined: number;
+    /**
+     * Those that a reporter has refused
+     */
+    rejected: number;
+};
+
 export type SendDomainRecords = {
     data: Array<SeenSendDomainRecord>;
 };
 
 export type SeenSendDomainRecord = {
-    record: 'Ownership' | 'DKIM' | 'SPF' | 'DMARC';
+    record: 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'TLS-RPT';
     /**
      * The whole name, with the domain
      */
@@ -6756,6 +6929,72 @@ export type SendDomainsRecordsResponses = {
 };
 
 export type SendDomainsRecordsResponse = SendDomainsRecordsResponses[keyof SendDomainsRecordsResponses];
+
+export type SendDomainsReportsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        /**
+         * `dmarc`, by default: mail from the domain. `tls`: connections of those who send mail to it
+         */
+        kind?: 'dmarc' | 'tls';
+        /**
+         * The first day, milliseconds since the Unix epoch: by default 30 days that end with `until`. At most 90 days ago
+         */
+        since?: number;
+        /**
+         * The end, milliseconds since the Unix epoch, exclusive; by default now
+         */
+        until?: number;
+        limit?: number;
+        cursor?: string;
+    };
+    url: '/v1/send/domains/{id}/reports';
+};
+
+export type SendDomainsReportsErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: SendInvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: SendUnauthorizedError;
+    /**
+     * The key lacks the service, or may not do this
+     */
+    403: SendForbiddenError;
+    /**
+     * Nothing has the given id; the message names it
+     */
+    404: SendNotFoundError;
+    /**
+     * The request rate is used up; wait `Retry-After` seconds
+     */
+    429: SendRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: SendInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: SendUnavailableError;
+};
+
+export type SendDomainsReportsError = SendDomainsReportsErrors[keyof SendDomainsReportsErrors];
+
+export type SendDomainsReportsResponses = {
+    /**
+     * Success
+     */
+    200: SendDmarcReports | SendTlsReports;
+};
+
+export type SendDomainsReportsResponse = SendDomainsReportsResponses[keyof SendDomainsReportsResponses];
 
 export type SendDomainsVerifyData = {
     body?: never;

@@ -138,6 +138,38 @@ const sender = {
   nextTier: null
 }
 
+const dmarcCounts = {
+  messages: 12_300,
+  passed: 12_060,
+  dkimAligned: 12_060,
+  spfAligned: 11_900,
+  quarantined: 0,
+  rejected: 240
+}
+
+const dmarcReports = {
+  object: "list",
+  kind: "dmarc",
+  since: exampleMillis,
+  until: exampleMillis + 86_400_000,
+  reporters: [{ name: "reporter.example", reports: 1 }],
+  totals: dmarcCounts,
+  data: [
+    {
+      source: "198.51.100.7",
+      firstDay: "2026-01-01",
+      lastDay: "2026-01-01",
+      ...dmarcCounts,
+      messages: 240,
+      passed: 0,
+      dkimAligned: 0,
+      spfAligned: 0
+    }
+  ],
+  has_more: false,
+  pagination: lastPage
+}
+
 /** Domains and single addresses from which an organization sends. */
 export const senderExamples = (): OperationExamples => ({
   "sendDomains.create": { body: { name: "acme-mail.example" }, answer: domain },
@@ -152,6 +184,7 @@ export const senderExamples = (): OperationExamples => ({
       ]
     }
   },
+  "sendDomains.reports": { answer: dmarcReports },
   "sendDomains.verify": { answer: { object: "domain", id: listedDomain.id, status: "verified" } },
   "sendDomains.rotateKey": { answer: domain },
   "sendSenders.create": { body: { email: listedSender.email }, answer: sender },

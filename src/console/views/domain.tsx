@@ -1,5 +1,6 @@
 /**
- * Shows one domain: the records that it needs beside those that exist, SPF and DMARC, its tier, and the conditions of the next one.
+ * Shows one domain: the records that it needs beside those that exist, SPF and DMARC, reports of
+ * other mail systems, its tier, and the conditions of the next one.
  */
 import { type Answer, ask, get, post } from "../api.ts"
 import { go } from "../router.ts"
@@ -8,6 +9,7 @@ import { Chip, Copy, Facts, Fault, Head, Loading, Meter, Part, Time } from "../u
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
 import { useLoad } from "../usePages.ts"
+import { DomainReports } from "./domainReports.tsx"
 
 type Shown = Answer<"GET", "/v1/send/domains/:id">
 
@@ -205,6 +207,7 @@ export const Domain = ({ params }: { readonly params: Readonly<Record<string, st
           <Part title="SPF and DMARC">
             <Authentication domain={data} />
           </Part>
+          <DomainReports domainId={data.id} />
           <Part title="Tier">
             <Tier domain={data} />
           </Part>

@@ -8,9 +8,11 @@ import { IdempotencyKey } from "../../http/idempotency.ts"
 import { SendAccess } from "../../platform/access.ts"
 import { tiers } from "../limits.ts"
 import { verdictStatuses } from "../senders/authentication/authenticationVerdict.ts"
-import { recordStatuses } from "../senders/domains/dnsRecords.ts"
+import { recordStatuses, shownRecordNames } from "../senders/domains/dnsRecords.ts"
 import { domainStatuses } from "../senders/domains/model.ts"
 import { pageOf, pageQuery } from "./answerPage.ts"
+import { idParameter } from "./idParameter.ts"
+import { reportsEndpoint } from "./reportsApi.ts"
 import {
   SendConflict,
   SendIdempotencyConflict,
@@ -18,11 +20,6 @@ import {
   SendNotFound,
   SendUnavailable
 } from "./sendErrors.ts"
-
-/** Ids are letters, digits and underscores; anything else cannot be one. */
-export const idParameter = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
-)
 
 export const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
 
@@ -35,7 +32,7 @@ export const once = <S extends Schema.Top>(schema: S, status: number) =>
 const Timestamp = Schema.String.annotate({ description: "ISO 8601" })
 
 const DomainRecord = Schema.Struct({
-  record: Schema.Literals(["Ownership", "DKIM", "SPF", "DMARC"]),
+  record: Schema.Literals(shownRecordNames),
   name: Schema.String.annotate({ description: "The whole name, with the domain" }),
   type: Schema.Literal("TXT"),
   ttl: Schema.String.annotate({ description: "Seconds" }),
@@ -206,7 +203,7 @@ const records = HttpApiEndpoint.get("records", "/v1/send/domains/:id/records", {
 
 /** All endpoints of domains. */
 export class SendDomainsApi extends HttpApiGroup.make("sendDomains")
-  .add(create, list, get, records, verify, rotateKey, remove)
+  .add(create, list, get, records, reportsEndpoint, verify, rotateKey, remove)
   .middleware(SendAccess)
   .annotateMerge(
     OpenApi.annotations({

@@ -1,4 +1,4 @@
-/** Handles the endpoints of domains. Needs `Domains` and `PageCursors`; the access middleware gives the account. */
+/** Handles the endpoints of domains. Needs `Domains`, `DomainReports` and `PageCursors`; the access middleware gives the account. */
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
@@ -8,13 +8,15 @@ import { quote } from "../../http/parameters.ts"
 import type { Tier } from "../limits.ts"
 import { DomainChecks } from "../senders/domains/DomainChecks.ts"
 import { Domains, type DomainView } from "../senders/domains/Domains.ts"
-import { nextKeyRecord, shownRecords } from "../senders/domains/dnsRecords.ts"
+import { type AdvisedTexts, nextKeyRecord, shownRecords } from "../senders/domains/dnsRecords.ts"
 import { type Domain, statusOf } from "../senders/domains/model.ts"
 import type { SenderProgress } from "../senders/domains/senderProgress.ts"
+import { DomainReports } from "../senders/reports/DomainReports.ts"
 import { answerPage } from "./answerPage.ts"
 import { currentAccount } from "./currentAccount.ts"
 import { SendDomainsApi } from "./domainsApi.ts"
 import { available, SendConflict, SendIdempotencyConflict, SendInvalidRequest, SendNotFound } from "./sendErrors.ts"
+import { type ReportsQuery, shownReports } from "./shownReports.ts"
 
 const iso = (at: number): string => new Date(at).toISOString()
 
@@ -41,17 +43,17 @@ export const shownAuthentication = ({ authentication }: Pick<Domain, "authentica
     ? []
     : authentication.verdicts.map((verdict) => ({ ...verdict, checkedAt: iso(authentication.checkedAt) }))
 
-const recordsOf = (domain: Domain, nextKey: DomainView["nextKey"], advisedSpf: string) => [
-  ...shownRecords(domain, domain.records, advisedSpf),
+const recordsOf = (domain: Domain, nextKey: DomainView["nextKey"], advised: AdvisedTexts) => [
+  ...shownRecords(domain, domain.records, advised),
   ...(nextKey === undefined ? [] : [nextKeyRecord(domain.name, nextKey)])
 ]
 
 const shownWith =
-  (advisedSpf: string) =>
+  (advised: AdvisedTexts) =>
   ({ domain, nextKey, ...standing }: DomainView) => ({
     object: "domain" as const,
     ...listed(domain),
-    records: recordsOf(domain, nextKey, advisedSpf),
+    records: recordsOf(domain, nextKey, advised),
     authentication: shownAuthentication(domain),
     ...shownProgress(standing)
   })
@@ -67,18 +69,27 @@ const nameOf = ({ domain, name }: { readonly name?: string; readonly domain?: st
 }
 
 const notFound = ({ message }: { readonly message: string }) => Effect.fail(SendNotFound.of(message))
+const invalidName = ({ given }: { readonly given: string }) =>
+  Effect.fail(SendInvalidRequest.of(`Invalid field 'name': ${quote(given)}. Expected a domain, such as example.com.`))
 const conflict = ({ message }: { readonly message: string }) => Effect.fail(SendConflict.of(message))
 
 /** The records of a domain with what stands at their names now. */
 const seenRecords = (domains: Domains["Service"], checks: DomainChecks["Service"], id: string) =>
   Effect.gen(function* () {
     const { domain, nextKey } = yield* domains.get(yield* currentAccount, id)
-    const expected = recordsOf(domain, nextKey, checks.advisedSpf)
+    const expected = recordsOf(domain, nextKey, checks.advised)
     const seen = yield* checks.seen(
       domain,
       expected.map(({ name }) => name)
     )
     return { data: expected.map((record, at) => ({ ...record, seen: seen[at] ?? null })) }
+  }).pipe(available, Effect.catchTags({ DomainNotFound: notFound }))
+
+/** The reports of other mail systems about a domain. */
+const reportsOf = (domains: Domains["Service"], reports: DomainReports["Service"], id: string, query: ReportsQuery) =>
+  Effect.gen(function* () {
+    const domain = yield* domains.find(yield* currentAccount, id)
+    return yield* shownReports(reports, domain.id, query)
   }).pipe(available, Effect.catchTags({ DomainNotFound: notFound }))
 
 export const layerSendDomains = HttpApiBuilder.group(
@@ -87,7 +98,8 @@ export const layerSendDomains = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const domains = yield* Domains
     const checks = yield* DomainChecks
-    const shown = shownWith(checks.advisedSpf)
+    const reports = yield* DomainReports
+    const shown = shownWith(checks.advised)
     const cursors = yield* PageCursors
     const paged = Effect.provideService(PageCursors, cursors)
     return handlers.handleAll({
@@ -105,10 +117,7 @@ export const layerSendDomains = HttpApiBuilder.group(
         }).pipe(
           available,
           Effect.catchTags({
-            DomainInvalid: ({ given }) =>
-              Effect.fail(
-                SendInvalidRequest.of(`Invalid field 'name': ${quote(given)}. Expected a domain, such as example.com.`)
-              ),
+            DomainInvalid: invalidName,
             DomainConflict: conflict,
             IdempotencyConflict: ({ message }) => Effect.fail(SendIdempotencyConflict.of(message))
           })
@@ -135,6 +144,8 @@ export const layerSendDomains = HttpApiBuilder.group(
           available,
           Effect.catchTags({ DomainNotFound: notFound })
         ),
+
+      reports: ({ params, query }) => paged(reportsOf(domains, reports, params.id, query)),
 
       records: ({ params }) => seenRecords(domains, checks, params.id),
 

@@ -7,7 +7,8 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { SendAccess } from "../../platform/access.ts"
 import { senderStatuses } from "../senders/addresses/model.ts"
 import { pageOf, pageQuery } from "./answerPage.ts"
-import { idempotent, idParameter, listedTier, once, standing } from "./domainsApi.ts"
+import { idempotent, listedTier, once, standing } from "./domainsApi.ts"
+import { idParameter } from "./idParameter.ts"
 import {
   SendConflict,
   SendIdempotencyConflict,

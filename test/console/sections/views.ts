@@ -1,10 +1,31 @@
 /** Every view in both themes and on a phone, and what changes in it by itself. */
 import type { BrowserContext, Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
+import { query } from "../../cli/support.ts"
 import { accessibilityFaults } from "../../support/browser.ts"
 import { expectView, heading, picture, press, settled, tabTo, typeInto, watch } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
+
+/** Puts reports of other mail systems about a domain there. Their names are theirs to choose. */
+const putReports = async (databaseUrl: string, domain: string): Promise<void> => {
+  const day = Date.now() - (Date.now() % 86_400_000)
+  await query(
+    databaseUrl,
+    `with owner as (select id, organization_id, $2::int8 as day from send_domains where id = $1),
+     reports as (
+       insert into send_domain_reports (domain_id, organization_id, day, kind, reporter, report_id, network, received_at)
+       select owner.*, kind, '<img src=x onerror=taken=1>', '1', '192.0.2.9', $2 from owner, unnest(array['dmarc', 'tls']) as kind),
+     sessions as (
+       insert into send_tls_sessions
+       select owner.*, 'sts', result, sessions
+       from owner, (values ('successful', 9), ('certificate-expired', 1)) as made (result, sessions))
+     insert into send_dmarc_sources
+     select owner.*, made.* from owner,
+       (values ('192.0.2.1', 12060, 12060, 12060, 0, 0, 0), ('198.51.100.7', 240, 0, 0, 0, 0, 240)) as made`,
+    [domain, day]
+  )
+}
 
 /** The views of a filled organization. */
 const viewsOf = ({ filled }: ConsolePlatform, eventId: string, deliveryId: string, emails: Record<string, string>) =>
@@ -42,6 +63,7 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       if (platform() === undefined) return
       const given = platform()
       const { filled, url } = given
+      await putReports(given.databaseUrl, filled.domain)
       const at = (path: string) => ask("GET", `${url}${path}`, filled.key)
       const eventId = first(await at("/v1/events?type=telco.lookup.completed"), "eventId")
       const deliveries = await at(`/v1/webhooks/${filled.endpoints.well}/deliveries`)
@@ -82,6 +104,19 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       await press(page, "link", "Sending")
       await heading(page, "Sending")
       await page.setViewportSize({ width: 1280, height: 860 })
+    })
+
+    it("[platform 9.21] tells what other mail systems report about a domain", async () => {
+      await page.goto(`${platform().url}/console/domains/${platform().filled.domain}`)
+      const reports = page.getByRole("region", { name: "reports of other mail systems" })
+      await reports
+        .getByText("98 % of 12,300 messages passed. 198.51.100.7 sent 240 that failed both SPF and DKIM.")
+        .waitFor()
+      await reports.getByText("90 % of 10 connections to this domain were encrypted properly.").waitFor()
+      await reports.getByText("as reported by <img src=x onerror=taken=1> (1)").first().waitFor()
+      const rows = await reports.getByRole("row").allTextContents()
+      expect(rows.find((row) => row.startsWith("198.51.100.7"))).toMatch(/24000240240$/)
+      expect(rows.at(-1)).toMatch(/, sts91certificate-expired \(1\)$/)
     })
 
     it("tells why sending is paused, in order", async () => {

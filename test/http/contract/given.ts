@@ -140,6 +140,10 @@ const specials: Readonly<Record<string, (account: Account, world: World) => Spec
     return { body: { mode: "test", domain: sendsFrom, unchecked: true } }
   },
   "GET /admin/v1/organizations/{id}/send/domains/{domain}": () => ({ query: { mode: "test" } }),
+  "GET /admin/v1/organizations/{id}/send/domains/{domain}/reports": async ({ has }) => {
+    await has.domain()
+    return { query: { mode: "test" } }
+  },
   "POST /admin/v1/console/sessions": (_, { adminKey }) => ({
     body: { key: adminKey },
     headers: { "x-sluice-console": "1" }

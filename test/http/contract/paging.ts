@@ -86,6 +86,15 @@ const fills: Readonly<Record<string, Fill>> = {
   },
   "GET /v1/send/domains": ({ make, sendsFrom }) =>
     each((number) => make("POST", "/v1/send/domains", { name: `d${number}${sendsFrom}` })),
+  "GET /v1/send/domains/{id}/reports": async ({ has, organization }, { databaseUrl }) =>
+    query(
+      databaseUrl,
+      `insert into send_dmarc_sources
+       select $1, $2, (extract(epoch from date_trunc('day', now() at time zone 'utc')) * 1000)::int8,
+         '192.0.2.' || number, number, 0, 0, 0, 0, 0
+       from generate_series(1, 5) as number`,
+      [await has.domain(), organization]
+    ),
   "GET /v1/send/senders": ({ make, sendsFrom }) =>
     each((number) => make("POST", "/v1/send/senders", { email: `a${number}@${sendsFrom}` })),
   "GET /v1/send/suppressions": ({ make, sendsFrom }) =>

@@ -8,10 +8,12 @@ import * as Engine from "../../../src/engine/Engine.ts"
 import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
 import { Organizations } from "../../../src/platform/Organizations.ts"
+import type { FeedbackIntake } from "../../../src/send/feedback/intake/FeedbackIntake.ts"
 import { type Mode, SendAccount } from "../../../src/send/index.ts"
 import type { VerificationLink } from "../../../src/send/senders/addresses/VerificationMail.ts"
 import type { DomainChecks } from "../../../src/send/senders/domains/DomainChecks.ts"
 import type { Domains } from "../../../src/send/senders/domains/Domains.ts"
+import type { ReportIntake } from "../../../src/send/senders/reports/ReportIntake.ts"
 import { type Ask, askAt } from "../../support/api.ts"
 import type { NameServer } from "../../support/nameServer.ts"
 import { type SharedApi, useSharedApi } from "../../support/sharedApi.ts"
@@ -27,7 +29,7 @@ export interface Tenant {
   readonly admitted: (mode: Mode, from: string, to?: string) => Promise<string>
 }
 
-type Needed = Domains | DomainChecks | SqlClient.SqlClient | Engine.Engine
+type Needed = Domains | DomainChecks | ReportIntake | FeedbackIntake | SqlClient.SqlClient | Engine.Engine
 
 export interface SendPlatform {
   readonly url: string

@@ -10,6 +10,7 @@ import { type DmarcSubject, dmarcVerdict } from "./dmarcVerdict.ts"
 import { type DnsAnswer, type DnsAnswers, type DnsQuestion, questionKey } from "./dnsAnswers.ts"
 import { authenticationMillis } from "./limits.ts"
 import type { RelaySpf } from "./relaySpf.ts"
+import { advisedDmarc, type ReportAddresses } from "./reportAddresses.ts"
 import { spfVerdict } from "./spfVerdict.ts"
 
 /** The way of mail that leaves the platform. */
@@ -18,18 +19,20 @@ export interface MailRoute {
   readonly returnPath?: string | undefined
   /** The terms of SPF records that allow the relay. */
   readonly relaySpf?: RelaySpf | undefined
+  /** The addresses for reports about domains; undefined if nothing takes them. */
+  readonly reportAddresses?: ReportAddresses | undefined
 }
 
 /** The verdicts as far as the answers go, and what must still be asked. Pure. */
 export const judgeAuthentication = (
   { domain, isSigned }: Pick<DmarcSubject, "domain" | "isSigned">,
-  { relaySpf: relay, returnPath = domain }: MailRoute,
+  { relaySpf: relay, reportAddresses, returnPath = domain }: MailRoute,
   answers: DnsAnswers
 ): { readonly needs: ReadonlyArray<DnsQuestion>; readonly verdicts: ReadonlyArray<AuthenticationVerdict> } => {
   const own = spfVerdict({ name: domain, relay, owner: "domain", returnPath }, answers)
   const operators =
     returnPath === domain ? [] : [spfVerdict({ name: returnPath, relay, owner: "operator", returnPath }, answers)]
-  const dmarc = dmarcVerdict({ domain, isSigned, returnPath }, answers)
+  const dmarc = dmarcVerdict({ domain, isSigned, returnPath, advised: advisedDmarc(reportAddresses) }, answers)
   return {
     needs: [own, ...operators].flatMap(({ walk }) => walk.needs).concat(dmarc.needs),
     verdicts: [own, ...operators, dmarc].map(({ verdict }) => verdict)

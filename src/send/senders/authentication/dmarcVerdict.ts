@@ -12,10 +12,9 @@ export interface DmarcSubject {
   readonly isSigned: boolean
   /** The domain whose SPF record receivers look at. */
   readonly returnPath: string
+  /** The record to set where there is none. */
+  readonly advised: string
 }
-
-/** The record to set where there is none. */
-export const advisedDmarc = "v=DMARC1; p=none;"
 
 const nameOf = (domain: string): string => `_dmarc.${domain}`
 
@@ -87,8 +86,8 @@ const judge = (subject: DmarcSubject, answers: DnsAnswers): Judgement & { readon
   return {
     name: own,
     status: "missing",
-    message: `${subject.domain} has no DMARC record: set "${advisedDmarc}" as a TXT record at ${own}.`,
-    advised: advisedDmarc
+    message: `${subject.domain} has no DMARC record: set "${subject.advised}" as a TXT record at ${own}.`,
+    advised: subject.advised
   }
 }
 

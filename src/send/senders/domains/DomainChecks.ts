@@ -16,6 +16,8 @@ import { checkAuthentication, type MailRoute } from "../authentication/checkAuth
 import { advisedSpf } from "../authentication/relaySpf.ts"
 import { afterCheck, type CheckResult } from "./checkResult.ts"
 import {
+  type AdvisedTexts,
+  advisedTextsOf,
   dkimName,
   hasDkim,
   hasOwnership,
@@ -63,8 +65,8 @@ export class DomainChecks extends Context.Service<
      * domain's names are not looked at.
      */
     readonly seen: (domain: Domain, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<SeenTexts>>
-    /** The SPF record to set where a domain has none. */
-    readonly advisedSpf: string
+    /** The records to set where a domain has none. */
+    readonly advised: AdvisedTexts
     readonly find: (account: Account, name: string) => Effect.Effect<Domain | undefined, SqlError.SqlError>
     /**
      * One round: all domains whose time has come, and how many there were. One that fails is left to the next round.
@@ -251,7 +253,7 @@ const make = (
         ? Effect.succeed(names.map(() => null))
         : inPlace(domain.organizationId, textsAt(askServers, names))
     ),
-    advisedSpf: advisedSpf(route.relaySpf),
+    advised: advisedTextsOf(advisedSpf(route.relaySpf), route.reportAddresses),
     find: Effect.fn("DomainChecks.find")((account, name) => rows.byName(account, name)),
     round: roundOf(rows, check)
   })

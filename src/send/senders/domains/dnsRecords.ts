@@ -2,7 +2,12 @@
  * Makes the DNS records that a domain's owner must set, compares them with the answers of name servers, and shows them
  * (docs/platform.md, 9.13). Pure.
  */
-import { advisedDmarc } from "../authentication/dmarcVerdict.ts"
+import {
+  advisedDmarc,
+  advisedTlsReports,
+  type ReportAddresses,
+  tlsReportsName
+} from "../authentication/reportAddresses.ts"
 import { recordTtlSeconds } from "./limits.ts"
 
 /** The values that a domain's records are made of. */
@@ -69,9 +74,25 @@ export const hasDkim = (
     return tags.get("p") === publicKey && (tags.get("k") ?? "rsa") === "rsa" && (tags.get("v") ?? "DKIM1") === "DKIM1"
   })
 
+export const shownRecordNames = ["Ownership", "DKIM", "SPF", "DMARC", "TLS-RPT"] as const
+
+/** The texts of records that are no part of the verification. */
+export interface AdvisedTexts {
+  readonly spf: string
+  readonly dmarc: string
+  /** Null if nothing takes reports about TLS. */
+  readonly tlsReports: string | null
+}
+
+export const advisedTextsOf = (spf: string, addresses?: ReportAddresses | undefined): AdvisedTexts => ({
+  spf,
+  dmarc: advisedDmarc(addresses),
+  tlsReports: addresses === undefined ? null : advisedTlsReports(addresses)
+})
+
 /** A record as its owner is shown it. */
 export interface ShownRecord {
-  readonly record: "Ownership" | "DKIM" | "SPF" | "DMARC"
+  readonly record: (typeof shownRecordNames)[number]
   readonly name: string
   readonly type: "TXT"
   readonly ttl: string
@@ -92,11 +113,11 @@ export const nextKeyRecord = (name: string, next: Pick<DomainIdentity, "selector
   value: dkimValue(next)
 })
 
-/** The records to set: the two that verify the domain, then two that other mail systems like to see. */
+/** The records to set: the two that verify the domain, then those that other mail systems like to see. */
 export const shownRecords = (
   identity: DomainIdentity,
   { dkim, ownership }: NeededRecords<RecordStatus>,
-  advisedSpf: string
+  advised: AdvisedTexts
 ): ReadonlyArray<ShownRecord> => {
   const text = { type: "TXT", ttl: String(recordTtlSeconds) } as const
   const needed = { ...text, required: true } as const
@@ -110,7 +131,10 @@ export const shownRecords = (
       value: ownershipValue(identity)
     },
     { record: "DKIM", name: dkimName(identity), ...needed, status: dkim, value: dkimValue(identity) },
-    { record: "SPF", name: identity.name, ...hint, value: advisedSpf },
-    { record: "DMARC", name: `_dmarc.${identity.name}`, ...hint, value: advisedDmarc }
+    { record: "SPF", name: identity.name, ...hint, value: advised.spf },
+    { record: "DMARC", name: `_dmarc.${identity.name}`, ...hint, value: advised.dmarc },
+    ...(advised.tlsReports === null
+      ? []
+      : [{ record: "TLS-RPT", name: tlsReportsName(identity.name), ...hint, value: advised.tlsReports } as const])
   ]
 }

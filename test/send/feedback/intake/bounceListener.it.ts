@@ -12,6 +12,7 @@ import { listenForBounces } from "../../../../src/send/feedback/intake/BounceLis
 import { FeedbackIntake, IntakeUnavailable } from "../../../../src/send/feedback/intake/FeedbackIntake.ts"
 import { readVerp, type VerpTarget, verpOf } from "../../../../src/send/feedback/parse/index.ts"
 import type { ListenerTlsFiles } from "../../../../src/send/listener/listenerTls.ts"
+import { ReportIntake } from "../../../../src/send/senders/reports/ReportIntake.ts"
 import { patienceMillis } from "../../../support/patience.ts"
 import { smtpClient } from "../../listener/smtpClient.ts"
 
@@ -23,7 +24,14 @@ interface Taken {
   readonly targets: ReadonlyArray<VerpTarget>
 }
 
-const listening = (isAway: () => boolean = () => false, tls?: ListenerTlsFiles, logger = Logger.layer([])) =>
+const never = () => false
+
+const listening = (
+  isAway: () => boolean = never,
+  tls?: ListenerTlsFiles,
+  logger = Logger.layer([]),
+  isFull: () => boolean = never
+) =>
   Effect.gen(function* () {
     const taken: Array<Taken> = []
     const intake = Layer.succeed(FeedbackIntake, {
@@ -36,14 +44,22 @@ const listening = (isAway: () => boolean = () => false, tls?: ListenerTlsFiles, 
         }),
       takeFile: () => Effect.succeed("none")
     })
+    const reported: Array<string> = []
+    const reports = Layer.succeed(ReportIntake, {
+      take: (raw, address) =>
+        Effect.sync(() => {
+          reported.push(`${address}: ${raw.byteLength}`)
+          return isFull() ? "full" : "taken"
+        })
+    })
     const port = yield* listenForBounces({
       host: "127.0.0.1",
       port: 0,
       domain: "bounces.test",
       tls,
       feedbackAddresses: ["fbl@bounces.test", "loop@one.test"]
-    }).pipe(Effect.provide(intake), Effect.provide(logger))
-    return { port, taken }
+    }).pipe(Effect.provide(Layer.merge(intake, reports)), Effect.provide(logger))
+    return { port, taken, reported }
   })
 
 const certificates = new URL("../../../nats/certificates/", import.meta.url)
@@ -200,6 +216,73 @@ describe("the listener", () => {
       assert.include(yield* refused({ certificate: fileOf("none.pem"), key }), "none.pem cannot be read (ENOENT)")
       assert.include(yield* refused({ certificate: key, key }), "are not a certificate and its key in PEM")
       assert.include(yield* refused({ certificate: fileOf("authority.pem"), key }), "mismatch")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("[handoff 6.4] takes reports about domains whole, which go to nobody else", () =>
+    Effect.gen(function* () {
+      let isFull = false
+      const { port, reported, taken } = yield* listening(undefined, undefined, undefined, () => isFull)
+      const { say } = yield* smtpClient(port)
+      const begin = (to: string) => Effect.andThen(say("MAIL FROM:<noreply@reporter.test>"), say(`RCPT TO:<${to}>`))
+      const bring = Effect.fnUntraced(function* (to: string, mail: string) {
+        yield* begin(to)
+        yield* say("DATA")
+        return yield* say(`${mail}.`)
+      })
+      const line = `${"x".repeat(70)}\r\n`
+      assert.match(yield* bring("DMARC-Reports@bounces.test", line.repeat(20_000)), /^250 /)
+      assert.match(yield* bring("tls-reports@bounces.test", line), /^250 /)
+      assert.match(yield* bring("dmarc-reports@bounces.test", line.repeat(25_000)), /^552 /)
+      assert.deepStrictEqual(reported, ["127.0.0.1: 1440000", "127.0.0.1: 72"])
+      isFull = true
+      assert.match(yield* bring("dmarc-reports@bounces.test", line), /^451 /)
+      assert.match(yield* begin("dmarc-reports@bounces.test"), /^250 /)
+      assert.match(yield* say(`RCPT TO:<${path}>`), /^452 /)
+      yield* say("RSET")
+      assert.match(yield* begin(path), /^250 /)
+      assert.match(yield* say("RCPT TO:<dmarc-reports@bounces.test>"), /^452 /)
+      for (const address of ["dmarc-reports@one.test", "reports@bounces.test"])
+        assert.match(yield* say(`RCPT TO:<${address}>`), /^550 /, address)
+      assert.lengthOf(taken, 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("keeps no place for a report whose connection has ended", () =>
+    Effect.gen(function* () {
+      const { port, reported } = yield* listening()
+      const begin = Effect.fnUntraced(function* () {
+        const client = yield* smtpClient(port)
+        yield* client.say("MAIL FROM:<>")
+        yield* client.say("RCPT TO:<dmarc-reports@bounces.test>")
+        assert.match(yield* client.say("DATA"), /^354 /)
+        return client
+      })
+      // More than there is room for, a few at a time.
+      for (let round = 0; round < 3; round++)
+        yield* Effect.scoped(Effect.forEach(Array.from({ length: 6 }), begin, { concurrency: 6 }))
+      // The listener may hear of their ends a moment later.
+      let answer = ""
+      for (let attempt = 0; attempt < 10 && !answer.startsWith("250 "); attempt++)
+        answer = yield* Effect.scoped(Effect.flatMap(begin(), ({ say }) => say("a\r\n.")))
+      assert.match(answer, /^250 /)
+      assert.lengthOf(reported, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("has few reports of one network in a minute", () =>
+    Effect.gen(function* () {
+      const { port } = yield* listening()
+      const { say } = yield* smtpClient(port)
+      const answers: Array<string> = []
+      // A minute may end in between, and then another one begins.
+      for (let mail = 0; mail < 65; mail++) {
+        yield* say("MAIL FROM:<>")
+        answers.push((yield* say("RCPT TO:<dmarc-reports@bounces.test>")).slice(0, 3))
+        yield* say("RSET")
+      }
+      assert.strictEqual(answers[0], "250")
+      assert.include(answers, "450")
     }).pipe(Effect.scoped)
   )
 

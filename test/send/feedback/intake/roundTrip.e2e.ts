@@ -12,6 +12,7 @@ import { okJson, until, useDatabases } from "../../../cli/support.ts"
 import { patienceMillis } from "../../../support/patience.ts"
 import { logNamespaceOf, type Platform, startPlatform } from "../../../support/platform.ts"
 import { type RelayServer, startRelay } from "../../handoff/smtp/relayServer.ts"
+import { dmarcXml, gzipMail } from "../../senders/reports/samples.ts"
 import { abuseReport, automaticReply, bouncePortOf, bring, deliveryStatus } from "./reports.ts"
 
 const database = useDatabases()
@@ -123,6 +124,40 @@ it("a bounce to the return path reaches the account, once, and suppresses the ad
     text: "Hi"
   })
   expect(again.body).toMatchObject({ state: "suppressed" })
+})
+
+it("[handoff 6.4] [platform 9.13] a domain's records ask for reports, which come to its owner", async () => {
+  const domains = (await ask("GET", "/v1/send/domains")).body.data as unknown as ReadonlyArray<Record<string, string>>
+  const { id } = domains.find(({ name }) => name === "demo.test")!
+  const records = (await ask("GET", `/v1/send/domains/${id}`)).body.records as unknown as ReadonlyArray<object>
+  expect(records).toContainEqual(
+    expect.objectContaining({
+      record: "DMARC",
+      name: "_dmarc.demo.test",
+      value: "v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.sluice.test;"
+    })
+  )
+  expect(records).toContainEqual(
+    expect.objectContaining({
+      record: "TLS-RPT",
+      name: "_smtp._tls.demo.test",
+      value: "v=TLSRPTv1; rua=mailto:tls-reports@bounces.sluice.test",
+      required: false
+    })
+  )
+  const xml = dmarcXml({
+    domain: "demo.test",
+    reporter: "reporter.test",
+    reportId: "1",
+    beginsAt: Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000,
+    endsAt: Math.floor(Date.now() / 1_000) * 1_000,
+    records: [{ source: "192.0.2.1", count: 7, disposition: "none", isDkimAligned: true, isSpfAligned: true }]
+  })
+  await report("dmarc-reports@bounces.sluice.test", gzipMail(xml))
+  expect((await ask("GET", `/v1/send/domains/${id}/reports`)).body).toMatchObject({
+    reporters: [{ name: "reporter.test", reports: 1 }],
+    data: [{ source: "192.0.2.1", messages: 7, passed: 7 }]
+  })
 })
 
 it("a made-up return path is refused", async () => {

@@ -18,6 +18,14 @@ describe("a DMARC record", () => {
     expect(told.message).toContain(own)
   })
 
+  it("[handoff 6.4] that is to be set asks for reports where something takes them", () => {
+    const reportAddresses = { dmarc: "dmarc-reports@bounces.test", tls: "tls-reports@bounces.test" }
+    const told = verdictsIn({ [own]: { texts: [] } }, { reportAddresses }).dmarc
+    expect(told.advised).toBe("v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.test;")
+    expect(told.message).toContain(told.advised)
+    expect(given(told.advised!)).toMatchObject({ status: "advice", advised: null })
+  })
+
   it.each([
     "v=DMARC1; p=reject",
     "v=DMARC1;p=quarantine;",

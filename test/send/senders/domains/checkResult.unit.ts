@@ -2,7 +2,13 @@
 import { describe, expect, it } from "vitest"
 import { normalizedAddress } from "../../../../src/send/senders/addresses/model.ts"
 import { afterCheck } from "../../../../src/send/senders/domains/checkResult.ts"
-import { hasDkim, hasOwnership, type Seen, shownRecords } from "../../../../src/send/senders/domains/dnsRecords.ts"
+import {
+  advisedTextsOf,
+  hasDkim,
+  hasOwnership,
+  type Seen,
+  shownRecords
+} from "../../../../src/send/senders/domains/dnsRecords.ts"
 import {
   checkingMillis,
   firstCheckMillis,
@@ -95,7 +101,7 @@ describe("a name", () => {
 })
 
 describe("a record", () => {
-  const [ownership, dkim] = shownRecords(domain, domain.records, "v=spf1 mx ~all")
+  const [ownership, dkim] = shownRecords(domain, domain.records, advisedTextsOf("v=spf1 mx ~all"))
 
   it("is found among others, in several strings, with blanks, and with tags of the owner's", () => {
     expect(hasOwnership(domain, [["v=spf1 -all"], [ownership!.value.slice(0, 9), ownership!.value.slice(9)]])).toBe(
