@@ -92,7 +92,7 @@ export const Emails = () => {
             options={[["", "All"], ...states.map((one) => [one, one] as const)]}
             onChange={(value) => setSearch({ state: value })}
           />
-          <Filters fields={fields} />
+          <Filters fields={fields.slice(0, 1)} more={fields.slice(1)} />
         </div>
         <p class="note">
           <a href={exportOf({ ...texts, state: state ?? "", since: String(since()) })} download="emails.csv">

@@ -37,11 +37,13 @@ const TextFilter = ({
   )
 }
 
-export const Filters = ({
-  fields
-}: {
-  readonly fields: ReadonlyArray<readonly [name: string, label: string, placeholder: string]>
-}) => (
+type TextFields = ReadonlyArray<readonly [name: string, label: string, placeholder: string]>
+
+const TextFilters = ({ of }: { readonly of: TextFields }) =>
+  of.map(([name, label, placeholder]) => <TextFilter key={name} label={label} name={name} placeholder={placeholder} />)
+
+/** `more` are fields that few lists need: they are folded away while they are empty. */
+export const Filters = ({ fields, more = [] }: { readonly fields: TextFields; readonly more?: TextFields }) => (
   <search>
     <form
       class="filters"
@@ -51,9 +53,7 @@ export const Filters = ({
         setSearch(Object.fromEntries(typed))
       }}
     >
-      {fields.map(([name, label, placeholder]) => (
-        <TextFilter key={name} label={label} name={name} placeholder={placeholder} />
-      ))}
+      <TextFilters of={fields} />
       <button type="submit">Filter</button>
       <Select
         label="When"
@@ -66,6 +66,14 @@ export const Filters = ({
         ]}
         onChange={(hours) => setSearch({ hours })}
       />
+      {more.length > 0 && (
+        <details class="more wide" open={more.some(([name]) => given(name) !== "")}>
+          <summary>More filters</summary>
+          <div class="filters">
+            <TextFilters of={more} />
+          </div>
+        </details>
+      )}
     </form>
   </search>
 )
