@@ -72,6 +72,8 @@ export const EventPage = Schema.Struct({
   pagination: PaginationWithTotal
 }).annotate({ identifier: "EventPage" })
 
+const expectedText = "Expected a text of 3 to 100 characters"
+
 const list = HttpApiEndpoint.get("list", "/v1/events", {
   query: {
     type: Schema.optional(Schema.String).annotate({ description: `Pattern of types: ${pattern}` }),
@@ -81,6 +83,15 @@ const list = HttpApiEndpoint.get("list", "/v1/events", {
       Schema.String.check(Schema.isPattern(objectExpression, { message: "Expected an id, a number or a sender" }))
     ).annotate({
       description: "Events about this email, endpoint, subscription, invoice, sender or number alone"
+    }),
+    text: Schema.optional(
+      Schema.String.check(
+        Schema.isMinLength(3, { message: expectedText }),
+        Schema.isMaxLength(100, { message: expectedText })
+      )
+    ).annotate({
+      description:
+        "Events whose JSON contains this text only, whatever the case of ASCII letters. A page looks through 10,000 events, so it may be short while `hasMore` is true"
     }),
     include: includeTotal,
     limit: Schema.optional(integerParameter(1, maximumPageSize)),

@@ -164,6 +164,7 @@ export const layerEvents = HttpApiBuilder.group(
             since: query.since,
             until: query.until,
             object: query.object,
+            text: query.text,
             withTotal: query.include === "total",
             limit: query.limit ?? defaultCursorPageSize,
             cursor: query.cursor

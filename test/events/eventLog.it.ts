@@ -6,6 +6,7 @@ import { eventId } from "../../src/engine/ids.ts"
 import { appendEvents, EventLog, type Followed, type LoggedEvent } from "../../src/events/EventLog.ts"
 import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
 import { type Event, encodeEvent, eventRetentionMillis, knownTypes, parsePattern } from "../../src/events/index.ts"
+import { maximumLookedEvents } from "../../src/events/makeEventList.ts"
 import { addObjectOfEvents, addReachOfEvents, createEventTables, eventIndexes } from "../../src/events/migrations.ts"
 import { matches } from "../../src/events/patterns.ts"
 import { maximumTotal } from "../../src/http/listTotal.ts"
@@ -186,6 +187,22 @@ layer(
       assert.deepStrictEqual(early.pagination, { hasMore: false, total: { count: 2, isExact: true } })
       const none = yield* log.list({ ...live(org), object: "in_early", pattern: patternOf("telco.*"), limit: 5 })
       assert.deepStrictEqual(none.data, [])
+      // A text has no index: a page looks through so many events, and the next one goes on behind them.
+      const found: Array<string> = []
+      let cursor: string | undefined
+      let pages = 0
+      do {
+        const page = yield* log.list({ ...live(org), text: "IN_EARLY", limit: 5, cursor })
+        found.push(...page.data)
+        cursor = page.pagination.nextCursor
+        pages++
+        assert.strictEqual(page.pagination.hasMore, cursor !== undefined)
+      } while (cursor !== undefined)
+      assert.deepStrictEqual(found, wanted.slice(0, 2).toReversed())
+      assert.strictEqual(pages, Math.ceil((total + 1) / maximumLookedEvents))
+      const late = yield* log.list({ ...live(org), text: "in_late", limit: 5, withTotal: true })
+      assert.deepStrictEqual(late.data, [wanted[4]!, wanted[3]!])
+      assert.deepStrictEqual(late.pagination.total, { count: 2, isExact: false })
       const all = yield* log.list({ ...live(org), limit: 100, withTotal: true })
       assert.strictEqual(all.data.length, 100)
       assert.deepStrictEqual(all.pagination.total, { count: maximumTotal, isExact: false })
@@ -214,6 +231,16 @@ layer(
         assert.deepStrictEqual(found.data, [events[1]!.body])
         assert.deepStrictEqual((yield* log.list({ ...live(other), object: "em_1", limit: 1 })).data, [])
         assert.deepStrictEqual((yield* log.list({ ...live(one), object: "bob@example.com", limit: 1 })).data, [])
+        const textOf = (organizationId: string, text: string) =>
+          Effect.map(log.list({ ...live(organizationId), text, limit: 5, withTotal: true }), ({ data, pagination }) => [
+            data,
+            pagination.total
+          ])
+        const byText = [[events[0]!.body], { count: 1, isExact: true }]
+        assert.deepStrictEqual(yield* textOf(one, "Bob@Example"), byText)
+        assert.deepStrictEqual(yield* textOf(one, "line\nbreak"), [[events[2]!.body], { count: 1, isExact: true }])
+        assert.deepStrictEqual(yield* textOf(one, "%_"), [[], { count: 0, isExact: true }])
+        assert.deepStrictEqual(yield* textOf(other, "bob"), [[], { count: 0, isExact: true }])
         const { nextCursor: cursor } = found.pagination
         const error = yield* Effect.flip(log.list({ ...live(one), limit: 1, cursor }))
         assert.strictEqual(error._tag, "InvalidCursor")

@@ -4438,6 +4438,10 @@ export type EventsListData = {
          */
         object?: string;
         /**
+         * Events whose JSON contains this text only, whatever the case of ASCII letters. A page looks through 10,000 events, so it may be short while `hasMore` is true
+         */
+        text?: string;
+        /**
          * `total` counts the whole list too, exactly up to 10,000
          */
         include?: 'total';

@@ -76,11 +76,13 @@ const LiveList = ({ events }: { readonly events: ReadonlyArray<LiveEvent> }) => 
 )
 
 const History = ({ pattern }: { readonly pattern: string }) => {
-  const object = given("object")
+  const [object, text] = [given("object"), given("text")]
   const paged = usePages(
     (cursor) =>
-      get("/v1/events", { query: { type: pattern, object, since: since(), cursor, limit: 25, include: "total" } }),
-    [pattern, object, given("hours")]
+      get("/v1/events", {
+        query: { type: pattern, object, text, since: since(), cursor, limit: 25, include: "total" }
+      }),
+    [pattern, object, text, given("hours")]
   )
   return (
     <PagedTable
@@ -121,7 +123,8 @@ export const Events = () => {
       <Filters
         fields={[
           ["type", "Type", "send.* or telco.lookup.completed"],
-          ["object", "About", "em_…, we_… or a number"]
+          ["object", "About", "em_…, we_… or a number"],
+          ["text", "Text", "at least three characters"]
         ]}
       />
       <Part
