@@ -47,6 +47,8 @@ import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { PortalLinks } from "../platform/PortalLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
+import { RequestLog, type RequestLogRates } from "../platform/requests/RequestLog.ts"
+import { keptRequestsMillis, requestsTable } from "../platform/requests/requestsTable.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
 import { type AgedTable, layerAgedRows } from "../postgres/agedRows.ts"
@@ -98,7 +100,8 @@ import { indexBuilds, migrations } from "./migrations.ts"
 /** The tables that are kept by day. */
 const keptTables: ReadonlyArray<KeptTable> = [
   ...[eventsTable, deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
-  { table: accountFactsTable, retentionMillis: accountFactsMillis }
+  { table: accountFactsTable, retentionMillis: accountFactsMillis },
+  { table: requestsTable, retentionMillis: keptRequestsMillis }
 ]
 
 /** The tables whose rows go by their age. */
@@ -158,6 +161,8 @@ export interface ServiceOptions
    * The prices on sale, and the way of payment; without it the built-in catalogue, and an operator confirms payments.
    */
   readonly billing?: BillingSettings | undefined
+  /** How many requests of an organization the request log keeps in a second; by default 5 successes and 25 failures. */
+  readonly requestLog?: Partial<RequestLogRates> | undefined
   /** The speech engine; without it the programs of this machine. */
   readonly talk?: TalkOptions | undefined
 }
@@ -359,6 +364,7 @@ export const layerServices = (options: ServiceOptions) =>
     layerSendServices(options),
     layerSenderServices(options),
     layerBillingServices(options),
+    RequestLog.layer({ secretsKeys: options.secretsKeys, ...options.requestLog }),
     layerKeeper(keptTables),
     layerAgedRows(agedTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })

@@ -18,6 +18,7 @@ import {
   createPortalTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
+import { createRequestsTable } from "../platform/requests/requestsTable.ts"
 import { createClusterTables, createFormatLevels } from "../postgres/cluster/tables.ts"
 import { createSmallIndexes, type IndexBuild } from "../postgres/indexBuilds.ts"
 import type { Migration } from "../postgres/migrate.ts"
@@ -97,7 +98,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 42, name: "places of ingests", run: addIngestPlaces },
   { number: 43, name: "audit log", run: createAuditTable },
   { number: 44, name: "rebuilds from states", run: addRebuilds },
-  { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication }
+  { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication },
+  { number: 46, name: "request log", run: createRequestsTable }
 ]
 
 /** The indexes that are built while the platform runs, where a migration has left them out. */

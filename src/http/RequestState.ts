@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
+import type { Caller } from "./RequestRecorder.ts"
 
 /** The decision about a counted request. The limiter's own type has more fields, which are not used here. */
 export interface RateDecision {
@@ -23,10 +24,17 @@ export interface RequestStateShape {
   readonly requestId: string
   /** Headers every answer to this request carries, their names in lower case; undefined while there are none. */
   responseHeaders: Record<string, string> | undefined
-  /** The body's bytes, if the fast lane has read them. */
+  /** The body's bytes, once they are read. */
   body: Uint8Array | undefined
   /** The organization whose request is in work, from its admission to its answer. */
   admitted: string | undefined
+  /** The key that access has found, for the request log; undefined for sessions of the console. */
+  caller: Caller | undefined
+  /**
+   * Makes what deciding a refused request again needs, for the request log, with a keyed digest in place of each name.
+   * Called only if the request is kept.
+   */
+  facts: ((digest: (text: string) => string) => object) | undefined
 }
 
 export class RequestState extends Context.Service<RequestState, RequestStateShape>()("sluice/http/RequestState") {}
@@ -38,7 +46,9 @@ export const makeRequestState = (given: string | ReadonlyArray<string> | undefin
   requestId: typeof given === "string" && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
   responseHeaders: undefined,
   body: undefined,
-  admitted: undefined
+  admitted: undefined,
+  caller: undefined,
+  facts: undefined
 })
 
 /** The default for `Retry-After`. */
