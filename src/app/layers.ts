@@ -47,7 +47,8 @@ import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { PortalLinks } from "../platform/PortalLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
-import { RequestLog, type RequestLogRates } from "../platform/requests/RequestLog.ts"
+import { RequestLog } from "../platform/requests/RequestLog.ts"
+import { type RequestLogRates, RequestWriter } from "../platform/requests/RequestWriter.ts"
 import { keptRequestsMillis, requestsTable } from "../platform/requests/requestsTable.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
@@ -224,6 +225,7 @@ export const layerTenancy = Layer.mergeAll(
   PortalLinks.layer,
   SiteCredentials.layer,
   AuditLog.layer,
+  RequestLog.layer,
   Inventory.layer,
   Invoices.layer
 ).pipe(
@@ -364,7 +366,7 @@ export const layerServices = (options: ServiceOptions) =>
     layerSendServices(options),
     layerSenderServices(options),
     layerBillingServices(options),
-    RequestLog.layer({ secretsKeys: options.secretsKeys, ...options.requestLog }),
+    RequestWriter.layer({ secretsKeys: options.secretsKeys, ...options.requestLog }),
     layerKeeper(keptTables),
     layerAgedRows(agedTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })

@@ -48,7 +48,7 @@ import {
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
-import { layerCurrentRequestRecorder } from "../platform/requests/RequestLog.ts"
+import { layerCurrentRequestRecorder } from "../platform/requests/RequestWriter.ts"
 import { layerRequests } from "../platform/requests/requestsHttp.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domainsHttp.ts"

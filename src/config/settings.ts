@@ -5,7 +5,7 @@
  */
 import { Data, Result, Schema } from "effect"
 import { defaultConfig } from "../engine/config.ts"
-import { defaultRates } from "../platform/requests/RequestLog.ts"
+import { defaultRates } from "../platform/requests/RequestWriter.ts"
 import { targetPolicies } from "../webhooks/target/targets.ts"
 import { billingSettings } from "./billingSettings.ts"
 import {

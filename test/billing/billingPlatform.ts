@@ -12,7 +12,7 @@ import { ApiKeys, type NewApiKey } from "../../src/platform/ApiKeys.ts"
 import type { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
-import type { RequestLog } from "../../src/platform/requests/RequestLog.ts"
+import type { RequestWriter } from "../../src/platform/requests/RequestWriter.ts"
 import type { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { type Ask, askAt, buildApi } from "../support/api.ts"
 
@@ -29,7 +29,7 @@ type Needed =
   | SiteCredentials
   | OrganizationPlans
   | TestEvents
-  | RequestLog
+  | RequestWriter
   | SqlClient.SqlClient
   | Engine.Engine
 

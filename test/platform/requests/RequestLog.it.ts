@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { describe, expect, it } from "vitest"
 import { builtInCatalogue } from "../../../src/billing/index.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
-import { RequestLog } from "../../../src/platform/requests/RequestLog.ts"
+import { RequestWriter } from "../../../src/platform/requests/RequestWriter.ts"
 import { keptRequestsMillis } from "../../../src/platform/requests/requestsTable.ts"
 import { type Tenant, useBillingPlatform } from "../../billing/billingPlatform.ts"
 import { patienceMillis } from "../../support/patience.ts"
@@ -17,7 +17,7 @@ const platform = useBillingPlatform({
 type Asker = Pick<Tenant, "ask">
 
 const flush = () =>
-  platform().run(Effect.flatMap(RequestLog, (log) => log.flush).pipe(Effect.provide(Logger.layer([]))))
+  platform().run(Effect.flatMap(RequestWriter, (writer) => writer.flush).pipe(Effect.provide(Logger.layer([]))))
 
 /** The list, once everything that was answered is written. */
 const requests = async ({ ask }: Asker, query = "") => {
@@ -216,7 +216,7 @@ describe("the request log", () => {
     const tenant = await platform().tenant()
     await platform().run(
       Effect.gen(function* () {
-        const { recorder } = yield* RequestLog
+        const { recorder } = yield* RequestWriter
         const now = yield* Clock.currentTimeMillis
         const caller = { organizationId: tenant.organization, keyId: "key_1", mode: "live" } as const
         const request = {
@@ -271,7 +271,7 @@ describe("the request log", () => {
     )
     await platform().run(
       Effect.gen(function* () {
-        const { flush: write, recorder } = yield* RequestLog
+        const { flush: write, recorder } = yield* RequestWriter
         recorder.counted(
           { organizationId: tenant.organization, keyId: "key_1", mode: "live" },
           200
