@@ -4,14 +4,7 @@
  * is.
  */
 import { Context } from "effect"
-import type { RequestStateShape } from "./RequestState.ts"
-
-/** The key of a request that access knows. */
-export interface Caller {
-  readonly organizationId: string
-  readonly keyId: string
-  readonly mode: "live" | "test"
-}
+import type { Caller, RequestStateShape } from "./RequestState.ts"
 
 /** An answered request that is kept. */
 export interface AnsweredRequest {

@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import type { Caller } from "./RequestRecorder.ts"
 
 /** The decision about a counted request. The limiter's own type has more fields, which are not used here. */
 export interface RateDecision {
@@ -18,6 +17,13 @@ export type RateResult<Decision extends RateDecision = RateDecision> =
   | Decision
   | undefined
   | Effect.Effect<Decision | undefined>
+
+/** The key of a request that access knows. */
+export interface Caller {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly mode: "live" | "test"
+}
 
 export interface RequestStateShape {
   /** The value of `X-Request-Id`: the caller's where it is well-formed, else made here. */

@@ -15,8 +15,7 @@ import {
   NestedUnauthorized,
   NestedUnavailable
 } from "../http/nestedErrors.ts"
-import type { Caller } from "../http/RequestRecorder.ts"
-import { type RateResult, RequestState, retryAfter, retryAfterMillis } from "../http/RequestState.ts"
+import { type Caller, type RateResult, RequestState, retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {

@@ -7,8 +7,7 @@ import { type Context, Effect, Result } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { hasAlready, notModified, type Tag, taggedJson } from "../cacheHeaders.ts"
-import type { Caller } from "../RequestRecorder.ts"
-import type { RateDecision, RateResult } from "../RequestState.ts"
+import type { Caller, RateDecision, RateResult } from "../RequestState.ts"
 
 const handlerMark = Symbol("sluice/http/fast/handler")
 const accessMark = Symbol("sluice/http/fast/access")

@@ -3,7 +3,8 @@
  * organization, the earlier ones in a queue. Both together have a bound in bytes; a record beyond it is dropped, and
  * reported. Needs no service.
  */
-import type { AnsweredRequest, Caller, RequestRecorder } from "../../http/RequestRecorder.ts"
+import type { AnsweredRequest, RequestRecorder } from "../../http/RequestRecorder.ts"
+import type { Caller } from "../../http/RequestState.ts"
 import { RequestSample } from "./RequestSample.ts"
 import { makeRecordId } from "./recordId.ts"
 import { codeOf, redactedAnswer, redactedBody, shownPath, shownRoute, withoutIds } from "./redaction.ts"
