@@ -11,7 +11,7 @@ export type RequestDetail = Answer<"GET", "/v1/requests/:id">
 const Status = ({ code, status }: Pick<LoggedRequest, "code" | "status">) => (
   <>
     <Chip state={status < 400 ? "succeeded" : "failed"} word={String(status)} />
-    {code !== null && <span class="sub mono">{code}</span>}
+    {code !== null && <span class="sub mono"> {code}</span>}
   </>
 )
 
