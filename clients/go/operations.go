@@ -237,6 +237,11 @@ func (c *Client) EmailsBatch(ctx context.Context, query Query, body any, into an
 	return c.Request(ctx, "POST", "/v1/send/emails/batch", query, body, into)
 }
 
+// EmailsExport: Export emails as CSV.
+func (c *Client) EmailsExport(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/send/emails/export", query, nil, into)
+}
+
 // EmailsGet: Get an email.
 func (c *Client) EmailsGet(ctx context.Context, id string, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/send/emails/"+url.PathEscape(id), query, nil, into)

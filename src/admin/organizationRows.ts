@@ -8,6 +8,7 @@ import { eventsTable } from "../events/table.ts"
 import { auditTable } from "../platform/audit/AuditLog.ts"
 import { requestsTable } from "../platform/requests/requestsTable.ts"
 import { accountFactsTable } from "../send/account/operator/accountFacts.ts"
+import { emailTermsTable } from "../send/emails/searchTable.ts"
 import { emailsTable } from "../send/emails/table.ts"
 import { sendJobsTable } from "../send/handoff/tables.ts"
 import { emailHoursTable } from "../send/metrics/emailHours.ts"
@@ -21,6 +22,7 @@ const batchRows = 5_000
 /** Tables whose rows name their organization, and the columns of a key that begins with it or is short. */
 const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = [
   { table: emailsTable, key: "organization_id, id" },
+  { table: emailTermsTable, key: "organization_id, mode, accepted_at, id" },
   { table: emailHoursTable, key: "organization_id, mode, hour, domain" },
   { table: "send_waiting", key: "organization_id, email_id" },
   { table: "send_suppressions", key: "organization_id, mode, id" },

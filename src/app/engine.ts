@@ -1,7 +1,7 @@
 /**
  * Assembles the platform's engine: its actors, lanes and the SQL reactor over the real ports. Products add their parts
  * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
- * `DayPartitions` and `EventWakeups`; `ReplaySignal`, `DispatchFeed` and `HandoffFeed` come out too.
+ * `DayPartitions` and `EventWakeups`; `ReplaySignal`, `DispatchFeed`, `HandoffFeed` and `AcceptedTerms` come out too.
  */
 import { Effect, Layer, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -45,6 +45,7 @@ import { feedbackSignal } from "../send/feedback/intake/feedbackSignal.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
 import { handoffProjection } from "../send/handoff/projection.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
+import { AcceptedTerms } from "../send/search/AcceptedTerms.ts"
 import { TalkActor } from "../talk/TalkActor.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
@@ -65,6 +66,7 @@ type ProjectionServices =
   | ReplaySignal
   | DispatchFeed
   | HandoffFeed
+  | AcceptedTerms
   | EventAppend
   | SigningSecrets
 
@@ -189,7 +191,9 @@ export const layerEngineOn = <P, E, R>(settings: EngineSettings, placement: Laye
     Layer.provide(layerSignals(settings)),
     Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
     Layer.provide(layerMatching),
-    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, DiskSpace.layer))
+    Layer.provideMerge(
+      Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, AcceptedTerms.layer, DiskSpace.layer)
+    )
   )
 
 /** The engine of one machine. */

@@ -65,7 +65,9 @@ import { Tenants } from "../send/account/tenants/Tenants.ts"
 import { AcceptEmails } from "../send/emails/AcceptEmails.ts"
 import { sealedContentKeys } from "../send/emails/contents/ContentKeys.ts"
 import { Emails } from "../send/emails/Emails.ts"
+import { layerTermsSweep } from "../send/emails/layerTermsSweep.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
+import { emailTermsTable, keptTermsMillis } from "../send/emails/searchTable.ts"
 import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SiteFeedback } from "../send/feedback/intake/SiteFeedback.ts"
 import { returnPathKeys } from "../send/feedback/parse/returnPathKeys.ts"
@@ -102,7 +104,8 @@ import { indexBuilds, migrations } from "./migrations.ts"
 const keptTables: ReadonlyArray<KeptTable> = [
   ...[eventsTable, deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
   { table: accountFactsTable, retentionMillis: accountFactsMillis },
-  { table: requestsTable, retentionMillis: keptRequestsMillis }
+  { table: requestsTable, retentionMillis: keptRequestsMillis },
+  { table: emailTermsTable, retentionMillis: keptTermsMillis }
 ]
 
 /** The tables whose rows go by their age. */
@@ -267,6 +270,7 @@ const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTarg
   Layer.mergeAll(
     AcceptEmails.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }),
     Emails.layer,
+    layerTermsSweep,
     EmailFigures.layer,
     FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provide(PgClient.layerPipelined))

@@ -33,6 +33,7 @@ import {
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
 import { createDayFunctions } from "../postgres/runtimeRole.ts"
+import { createEmailTerms } from "../send/emails/searchTable.ts"
 import { addDomainOfEmails, createEmailsTable, emailIndexes, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createEmailHours } from "../send/metrics/emailHours.ts"
@@ -99,7 +100,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 43, name: "audit log", run: createAuditTable },
   { number: 44, name: "rebuilds from states", run: addRebuilds },
   { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication },
-  { number: 46, name: "request log", run: createRequestsTable }
+  { number: 46, name: "request log", run: createRequestsTable },
+  { number: 48, name: "search of emails", run: createEmailTerms }
 ]
 
 /** The indexes that are built while the platform runs, where a migration has left them out. */

@@ -4,6 +4,7 @@ import type { ComponentType } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { ask, get } from "./api.ts"
 import { enter } from "./enter.ts"
+import { Finder } from "./finder.tsx"
 import { connect, disconnect, liveState } from "./live.ts"
 import { go, href, match, place, takeClicks } from "./router.ts"
 import { isOperatorConsole, isPortalOver, operator, portal, session, signInReason } from "./session.ts"
@@ -114,6 +115,13 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
           Menu
         </button>
       </div>
+      {!isOperatorConsole && portal.value === null && (
+        <Finder
+          onFind={() => {
+            isOpen.value = false
+          }}
+        />
+      )}
       <div class="fold" id="menu" hidden={!isOpen.value}>
         <Who />
         <ul>

@@ -10,7 +10,7 @@ import { quote } from "./parameters.ts"
 const maximumDistance = 2
 
 /** Most known names that are listed when none is near. */
-const listedNames = 12
+const listedNames = 16
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "")
 

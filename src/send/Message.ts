@@ -29,7 +29,9 @@ export const Message = Schema.Struct({
   text: Schema.NullOr(Schema.String),
   headers: Schema.Record(Schema.String, Schema.String),
   tags: Schema.Array(Tag),
-  attachments: Schema.Array(Attachment)
+  attachments: Schema.Array(Attachment),
+  /** The id of the API key that sent it; contents from before have none. */
+  keyId: Schema.optionalKey(Schema.String)
 })
 export type Message = typeof Message.Type
 

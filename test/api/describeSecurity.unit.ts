@@ -68,6 +68,7 @@ describe("openapi.json", () => {
       "/v1/send/emails",
       "/v1/send/emails",
       "/v1/send/emails/batch",
+      "/v1/send/emails/export",
       "/v1/send/emails/send",
       "/v1/send/emails/{id}",
       "/v1/send/emails/{id}",

@@ -50,7 +50,7 @@ export const claims: ReadonlyArray<Claim> = [
       block.text.startsWith("export SLUICE_SECRETS_KEY") ||
       (block.document === "README.md" && block.text.endsWith("sluice orgs list"))
   },
-  { test: "test/send/http/documented.e2e.ts", isOf: isNumbered(/^9\.1[013456] /, "docs/platform/send.md") },
+  { test: "test/send/http/documented.e2e.ts", isOf: isNumbered(/^9\.(?:1[013456]|20) /, "docs/platform/send.md") },
   { test: "test/send/http/feedbackHttp.it.ts", isOf: isNumbered(/^9\.17 /, "docs/platform/send.md") },
   {
     test: "test/send/feedback/intake/tours.e2e.ts",

@@ -62,6 +62,7 @@ import { layerSendMetrics } from "../../src/send/http/metricsHttp.ts"
 import { layerSendSenders } from "../../src/send/http/sendersHttp.ts"
 import { layerSendSuppressions } from "../../src/send/http/suppressionsHttp.ts"
 import { layerSendTenants } from "../../src/send/http/tenantsHttp.ts"
+import { AcceptedTerms } from "../../src/send/search/AcceptedTerms.ts"
 import { VerificationMail } from "../../src/send/senders/addresses/VerificationMail.ts"
 import { layerTalk } from "../../src/talk/talkHttp.ts"
 import { layerTelco } from "../../src/telco/telcoHttp.ts"
@@ -217,7 +218,7 @@ const buildServices = (journal: Layer.Layer<Journal>) =>
     const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
       Layer.provide(Layer.mergeAll(journal, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
       Layer.provide(layerMatching),
-      Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
+      Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, AcceptedTerms.layer))
     )
     const database = yield* makeDatabase
     const options = {

@@ -21,6 +21,7 @@ import { MessageContents } from "../../src/send/emails/contents/MessageContents.
 import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { SendOperator } from "../../src/send/index.ts"
+import { AcceptedTerms } from "../../src/send/search/AcceptedTerms.ts"
 import { type VerificationLink, VerificationMail } from "../../src/send/senders/addresses/VerificationMail.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
@@ -30,7 +31,7 @@ import { type MakeDatabase, makeDatabase } from "./database.ts"
 const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
   Layer.provide(Layer.mergeAll(JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
   Layer.provide(layerMatching),
-  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
+  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, AcceptedTerms.layer))
 )
 
 export interface ApiOptions extends Partial<ServiceOptions> {

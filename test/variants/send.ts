@@ -46,6 +46,34 @@ export const send: ReadonlyArray<Variant> = [
     finders: ["senderProperties.unit", "sixtyDays.unit"]
   },
   {
+    name: "search: a word is looked for in every field",
+    find: 'fields: name === "anywhere" ? textFields : [name]',
+    replace: "fields: textFields",
+    sentence: "a search of subjects finds emails by their recipients",
+    finders: ["searchTerms.unit"]
+  },
+  {
+    name: "search: the content is not asked",
+    find: "if (message != null && matches(message, options.search)) found.push(row)",
+    replace: "if (message != null) found.push(row)",
+    sentence: "parts of different addresses find an email to neither",
+    finders: ["search.it"]
+  },
+  {
+    name: "search: organizations share the key of digests",
+    find: 'createSecretKey(Buffer.from(hkdfSync("sha256", dataKey, "", "sluice search terms", digestKeyBytes)))',
+    replace: "createSecretKey(Buffer.alloc(digestKeyBytes))",
+    sentence: "a reader of the database knows the words of one organization by those of another",
+    finders: ["searchTerms.unit"]
+  },
+  {
+    name: "search: pages begin anew",
+    find: "behind = place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`]",
+    replace: "behind = place === undefined || !isBefore ? [] : [sql`(accepted_at, id) > ${place}`]",
+    sentence: "the second page of a search is the first one again",
+    finders: ["search.it"]
+  },
+  {
     name: "emails: both modes share their idempotency keys",
     find: 'mode === "live" ? "l" : "t"',
     replace: '"l"',

@@ -197,6 +197,10 @@ class Operations:
         """Send up to 100 emails."""
         return self.request("POST", "/v1/send/emails/batch", query, body)
 
+    def emails_export(self, **query: Any) -> Any:
+        """Export emails as CSV."""
+        return self.request("GET", "/v1/send/emails/export", query, None)
+
     def emails_get(self, id: str, **query: Any) -> Any:
         """Get an email."""
         return self.request("GET", f"/v1/send/emails/{_part(id)}", query, None)

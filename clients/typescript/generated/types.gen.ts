@@ -1230,6 +1230,10 @@ export type Email = {
     reply_to: Array<string> | null;
     subject: string | null;
     /**
+     * The API key that sent it; null where it is not kept
+     */
+    key_id: string | null;
+    /**
      * ISO 8601
      */
     created_at: string;
@@ -1336,6 +1340,10 @@ export type ListedEmail = {
     bcc: Array<string> | null;
     reply_to: Array<string> | null;
     subject: string | null;
+    /**
+     * The API key that sent it; null where it is not kept
+     */
+    key_id: string | null;
     /**
      * ISO 8601
      */
@@ -6168,6 +6176,26 @@ export type EmailsListData = {
          */
         domain?: string;
         /**
+         * Emails with these words in an address or a name of `to`, `cc` or `bcc`, in any order; a word of at least three characters is also found by its beginning
+         */
+        to?: string;
+        /**
+         * Emails with these words in the sender's address or name, in any order; a word of at least three characters is also found by its beginning
+         */
+        from?: string;
+        /**
+         * Emails with these words in the subject, in any order; a word of at least three characters is also found by its beginning
+         */
+        subject?: string;
+        /**
+         * Emails with these words in recipients, sender or subject, in any order; a word of at least three characters is also found by its beginning
+         */
+        search?: string;
+        /**
+         * Emails that this API key sent only
+         */
+        key?: string;
+        /**
          * Emails accepted from this time on, milliseconds since the Unix epoch
          */
         since?: number;
@@ -6328,6 +6356,88 @@ export type EmailsBatchResponses = {
 };
 
 export type EmailsBatchResponse = EmailsBatchResponses[keyof EmailsBatchResponses];
+
+export type EmailsExportData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Emails in this state only; all without it
+         */
+        state?: 'queued' | 'held' | 'scheduled' | 'suppressed' | 'canceled' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | 'complained';
+        /**
+         * Emails of senders of this domain only
+         */
+        domain?: string;
+        /**
+         * Emails with these words in an address or a name of `to`, `cc` or `bcc`, in any order; a word of at least three characters is also found by its beginning
+         */
+        to?: string;
+        /**
+         * Emails with these words in the sender's address or name, in any order; a word of at least three characters is also found by its beginning
+         */
+        from?: string;
+        /**
+         * Emails with these words in the subject, in any order; a word of at least three characters is also found by its beginning
+         */
+        subject?: string;
+        /**
+         * Emails with these words in recipients, sender or subject, in any order; a word of at least three characters is also found by its beginning
+         */
+        search?: string;
+        /**
+         * Emails that this API key sent only
+         */
+        key?: string;
+        /**
+         * Emails accepted from this time on, milliseconds since the Unix epoch
+         */
+        since?: number;
+        /**
+         * Emails accepted before this time, milliseconds since the Unix epoch
+         */
+        until?: number;
+    };
+    url: '/v1/send/emails/export';
+};
+
+export type EmailsExportErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: SendInvalidRequestError;
+    /**
+     * No API key, or one that is unknown, revoked or expired
+     */
+    401: SendUnauthorizedError;
+    /**
+     * The key lacks the service, or may not do this
+     */
+    403: SendForbiddenError;
+    /**
+     * The request rate is used up; wait `Retry-After` seconds
+     */
+    429: SendRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: SendInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: SendUnavailableError;
+};
+
+export type EmailsExportError = EmailsExportErrors[keyof EmailsExportErrors];
+
+export type EmailsExportResponses = {
+    /**
+     * Success
+     */
+    200: Blob | File;
+};
+
+export type EmailsExportResponse = EmailsExportResponses[keyof EmailsExportResponses];
 
 export type EmailsGetData = {
     body?: never;

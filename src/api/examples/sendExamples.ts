@@ -21,6 +21,7 @@ const listed = {
   cc: null,
   bcc: null,
   reply_to: null,
+  key_id: "key_7wSxLm3kQp9tYb2vNcHf4J",
   subject: body.subject,
   created_at: exampleTime,
   scheduled_at: later,

@@ -145,6 +145,10 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
               <Facts
                 of={[
                   ["From", data.from],
+                  [
+                    "API key",
+                    data.key_id === null ? "not kept" : <Link to={`/emails?key=${data.key_id}`}>{data.key_id}</Link>
+                  ],
                   ["To", list(data.to)],
                   data.cc !== null && ["Cc", list(data.cc)],
                   data.bcc !== null && ["Bcc", list(data.bcc)],

@@ -50,18 +50,35 @@ export const Hold = ({ email }: { readonly email: Pick<Listed, "held" | "schedul
   )
 }
 
+/** Fields that restrict the list, as the API names them. */
+const fields = [
+  ["search", "Search", "a name, an address, a subject"],
+  ["to", "To", "ada@example.com"],
+  ["from", "From", "shop"],
+  ["subject", "Subject", "order 10482"],
+  ["domain", "Domain", "example.com"],
+  ["key", "API key", "key_…"]
+] as const
+type Field = (typeof fields)[number][0]
+
+/** The address of the list as a file. */
+const exportOf = (filters: Readonly<Record<string, string>>): string => {
+  const given = Object.entries(filters).filter(([, text]) => text !== "")
+  return `/v1/send/emails/export${given.length === 0 ? "" : `?${new URLSearchParams(given)}`}`
+}
+
 export const Emails = () => {
   const state = states.find((one) => one === given("state"))
-  const domain = given("domain")
   const range = given("hours")
-  const isFiltered = state !== undefined || domain !== "" || range !== ""
+  const texts = Object.fromEntries(fields.map(([name]) => [name, given(name)])) as Readonly<Record<Field, string>>
+  const isFiltered = state !== undefined || range !== "" || Object.values(texts).some((text) => text !== "")
   const paged = usePages(
     async (cursor) => {
-      const query = { cursor, state, domain, since: since(), limit: 25, include: "total" } as const
+      const query = { ...texts, cursor, state, since: since(), limit: 25, include: "total" } as const
       const { data, pagination } = await get("/v1/send/emails", { query })
       return { data, pagination }
     },
-    [state ?? "", domain, range]
+    [state ?? "", range, ...Object.values(texts)]
   )
   useRefresh(["send.email"], paged.reload)
   return (
@@ -75,8 +92,14 @@ export const Emails = () => {
             options={[["", "All"], ...states.map((one) => [one, one] as const)]}
             onChange={(value) => setSearch({ state: value })}
           />
-          <Filters fields={[["domain", "Domain", "example.com"]]} />
+          <Filters fields={fields} />
         </div>
+        <p class="note">
+          <a href={exportOf({ ...texts, state: state ?? "", since: String(since()) })} download="emails.csv">
+            Export this list as CSV
+          </a>{" "}
+          (100,000 emails at most). Texts are found until seven days after an email has ended.
+        </p>
         <PagedTable
           paged={paged}
           caption="Emails"

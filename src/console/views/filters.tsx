@@ -1,4 +1,5 @@
 /** Filters a list by the address of its view: texts, and a range of time that ends now. */
+import { useEffect, useRef } from "preact/hooks"
 import { search, setSearch } from "../router.ts"
 import { Select } from "../ui/basics.tsx"
 
@@ -11,6 +12,29 @@ export const given = (name: string): string => search.value.get(name) ?? ""
 export const since = (): number | "" => {
   const hours = Number(given("hours"))
   return hours > 0 ? Math.max(0, Math.trunc(Date.now() - hours * hourMillis)) : ""
+}
+
+/** A text of the address, which follows it: the box of the navigation changes it too. */
+const TextFilter = ({
+  label,
+  name,
+  placeholder
+}: {
+  readonly label: string
+  readonly name: string
+  readonly placeholder: string
+}) => {
+  const input = useRef<HTMLInputElement>(null)
+  const text = given(name)
+  useEffect(() => {
+    if (input.current !== null) input.current.value = text
+  }, [text])
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input ref={input} id={name} name={name} defaultValue={text} placeholder={placeholder} />
+    </div>
+  )
 }
 
 export const Filters = ({
@@ -28,10 +52,7 @@ export const Filters = ({
       }}
     >
       {fields.map(([name, label, placeholder]) => (
-        <div class="field" key={name}>
-          <label for={name}>{label}</label>
-          <input id={name} name={name} defaultValue={given(name)} placeholder={placeholder} />
-        </div>
+        <TextFilter key={name} label={label} name={name} placeholder={placeholder} />
       ))}
       <button type="submit">Filter</button>
       <Select

@@ -1,7 +1,8 @@
 /**
  * Accepts requests to send (docs/platform.md, 9.10): stores the contents, then decides. A request that may be refused or
  * be a repeat is previewed before (`PreviewNeed`), and stores nothing then. Contents stored for a request that is
- * refused after all have no email that points to them. Needs `Engine`, `MessageContents`, `Organizations` and `HandoffFeed`.
+ * refused after all have no email that points to them. Needs `Engine`, `MessageContents`, `Organizations`,
+ * `HandoffFeed` and `AcceptedTerms`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -25,7 +26,10 @@ import {
 } from "../account/actors/index.ts"
 import { HandoffFeed } from "../handoff/HandoffFeed.ts"
 import { groupOf } from "../handoff/jobs.ts"
+import type { Message } from "../Message.ts"
 import { isSendRejection, type SendRejection } from "../rules/rejections.ts"
+import { AcceptedTerms } from "../search/AcceptedTerms.ts"
+import { termsOf } from "../search/searchTerms.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import type { SentEmail } from "./forms.ts"
 import { PreviewNeed } from "./PreviewNeed.ts"
@@ -36,6 +40,11 @@ import { onceOf } from "./repeats.ts"
 export interface EmailOwner {
   readonly organizationId: string
   readonly mode: Mode
+}
+
+/** The owner, and the API key that sends. */
+export interface EmailSender extends EmailOwner {
+  readonly keyId: string
 }
 
 /** By what a repeat of a request is known. */
@@ -60,9 +69,9 @@ export class AcceptEmails extends Context.Service<
   {
     /** The bounds for a request of a key of the mode. */
     readonly checks: (mode: Mode) => Effect.Effect<Checks>
-    /** The whole request or nothing; one answer for each email, in order. */
+    /** The whole request or nothing; one answer for each email, in order. `owner` names the key that sends. */
     readonly send: (
-      owner: EmailOwner,
+      owner: EmailSender,
       emails: ReadonlyArray<ReadEmail>,
       repeated: Repeated | undefined
     ) => Effect.Effect<Sent, AcceptFault>
@@ -73,7 +82,7 @@ export class AcceptEmails extends Context.Service<
     readonly upgradeUrl: string
     /** The reason why attachments are not fetched from an address; undefined if they are. */
     readonly pathProblem: (path: string) => string | undefined
-  }): Layer.Layer<AcceptEmails, never, Engine | MessageContents | Organizations | HandoffFeed> =>
+  }): Layer.Layer<AcceptEmails, never, Engine | MessageContents | Organizations | HandoffFeed | AcceptedTerms> =>
     Layer.effect(
       AcceptEmails,
       Effect.gen(function* () {
@@ -82,6 +91,7 @@ export class AcceptEmails extends Context.Service<
           contents: yield* MessageContents,
           organizations: yield* Organizations,
           feed: yield* HandoffFeed,
+          terms: yield* AcceptedTerms,
           ...options
         })
       })
@@ -93,6 +103,7 @@ interface Means {
   readonly contents: MessageContents["Service"]
   readonly organizations: Organizations["Service"]
   readonly feed: HandoffFeed["Service"]
+  readonly terms: AcceptedTerms["Service"]
   readonly upgradeUrl: string
   readonly pathProblem: (path: string) => string | undefined
 }
@@ -142,8 +153,22 @@ const sentEmail = (answer: EmailAnswer, recipients: ReadonlyArray<string>): Sent
   }
 }
 
+/** Keeps what finds the emails until their rows are written. */
+const keepTerms = (
+  { contents, terms }: Means,
+  organization: string,
+  emails: ReadonlyArray<{ readonly id: string }>,
+  messages: ReadonlyArray<Message>
+) =>
+  Effect.forEach(
+    emails,
+    ({ id }, index) =>
+      Effect.map(contents.digests(organization, termsOf(messages[index]!)), (digests) => terms.put(id, digests)),
+    { discard: true }
+  )
+
 const make = (means: Means): AcceptEmails["Service"] => {
-  const { contents, engine, feed, upgradeUrl } = means
+  const { contents, engine, feed, terms, upgradeUrl } = means
   const begin = makeBegin(means)
   const need = new PreviewNeed()
   return AcceptEmails.of({
@@ -173,17 +198,27 @@ const make = (means: Means): AcceptEmails["Service"] => {
         isReplay
       })
       const group = groupOf(organization, mode)
-      const messages = emails.map(({ message }) => message)
+      const messages = emails.map(({ message }) => ({ ...message, keyId: owner.keyId }))
       const notRefused = (error: SendAccountRejection | OnceError) => {
         if (isSendRejection(error)) need.answered(group, false)
         return refused(error)
       }
-      const decide = Effect.flatMap(contents.write(organization, messages), (kept) => {
+      const stored = Effect.tap(contents.write(organization, messages), () =>
+        keepTerms(means, organization, admitted, messages)
+      )
+      const forgetTerms = Effect.sync(() => {
+        for (const { id } of admitted) terms.take(id)
+      })
+      const decide = Effect.flatMap(stored, (kept) => {
         const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
         const room = feed.roomOf({ partition: engine.partitionOf(organization), group })
         const goes = emails.length <= room
         return ask({ _tag: "Admit", emails: pointed, upgradeUrl, goes }).pipe(
-          Effect.tap(() => Effect.sync(() => need.answered(group, true))),
+          Effect.tap(({ isReplay }) => {
+            need.answered(group, true)
+            return isReplay ? forgetTerms : Effect.void
+          }),
+          Effect.tapError(() => forgetTerms),
           Effect.catch(notRefused)
         )
       })

@@ -4,16 +4,16 @@
  * Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Result } from "effect"
-import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
-import { countOf, type ListTotal, maximumTotal } from "../../http/listTotal.ts"
+import { countOf, type ListTotal } from "../../http/listTotal.ts"
 import { type InvalidCursor, PageCursors, type Position, pageOf } from "../../http/PageCursors.ts"
 import { type EmailCommand, type EmailRejection, SendEmail } from "../account/actors/index.ts"
 import type { Message } from "../Message.ts"
-import { lastStates, type ShownState, shownStates } from "../rules/emailStates.ts"
+import type { ShownState } from "../rules/emailStates.ts"
+import type { EmailSearch } from "../search/searchTerms.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
-import { keptContentMillis } from "./contents/limits.ts"
 import { type ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import {
   type EmailHandoff,
@@ -23,6 +23,17 @@ import {
   holdsOf,
   withAnswers
 } from "./emailDetails.ts"
+import {
+  columnsOf,
+  countedOf,
+  type EmailFilter,
+  type EmailRow,
+  historyOf,
+  isErased,
+  ofOwner,
+  rowsOf
+} from "./emailRows.ts"
+import { countFound, type FindPlace, type FoundEmails, findEmails } from "./findEmails.ts"
 import { emailsTable } from "./table.ts"
 
 /** Nobody's email in this mode, or one that is not kept any more. */
@@ -60,15 +71,13 @@ export interface EmailPage {
 }
 
 /** The place of a page: behind a cursor or an email, or before one. */
-export interface EmailPageOptions {
+export interface EmailPageOptions extends EmailFilter {
   readonly limit: number
   readonly cursor?: string | undefined
   readonly after?: string | undefined
   readonly before?: string | undefined
-  /** Emails in this state alone. */
-  readonly state?: ShownState | undefined
-  /** Emails of senders of this domain alone, in lower case. */
-  readonly domain?: string | undefined
+  /** Emails with these words alone. */
+  readonly search?: EmailSearch | undefined
   /** When they were accepted, in Unix milliseconds: inclusive. */
   readonly since?: number | undefined
   /** The same, exclusive. */
@@ -119,37 +128,9 @@ interface Means {
   readonly cursors: PageCursors["Service"]
 }
 
-interface Row {
-  readonly id: string
-  readonly state: ShownState
-  readonly acceptedAt: number
-  readonly scheduledAt: number | null
-  readonly pointer: string
-  readonly history: string
-}
-
-const historyOf = (lines: string): ReadonlyArray<HistoryEntry> =>
-  lines.split("\n").map((line) => {
-    // The projection has written it.
-    const [state, at, recipient] = JSON.parse(line) as [ShownState, number, string?]
-    return recipient === undefined ? { state, at } : { state, at, recipient }
-  })
-
-/** Whether the time of the content is over, though the stream may have it for longer. */
-const isErased = (history: ReadonlyArray<HistoryEntry>, now: number): boolean => {
-  const end = history.find(({ state }) => lastStates.has(state))
-  return end !== undefined && now >= end.at + keptContentMillis
-}
-
-const columnsOf = (sql: SqlClient.SqlClient) =>
-  sql.literal(`id, state, accepted_at as "acceptedAt", scheduled_at as "scheduledAt", pointer, history`)
-
-const ofOwner = (sql: SqlClient.SqlClient, { mode, organizationId }: EmailOwner) =>
-  sql`organization_id = ${organizationId} and mode = ${mode}`
-
 const findRow = (sql: SqlClient.SqlClient, owner: EmailOwner, id: string) =>
   Effect.map(
-    sql<Row>`select ${columnsOf(sql)} from ${sql(emailsTable)} where ${ofOwner(sql, owner)} and id = ${id}`,
+    sql<EmailRow>`select ${columnsOf(sql)} from ${sql(emailsTable)} where ${ofOwner(sql, owner)} and id = ${id}`,
     ([row]) => row
   )
 
@@ -227,77 +208,56 @@ const placeOf = Effect.fnUntraced(function* (
 })
 
 /** The list's name in its cursors, so that those of another owner, or of another filter, do not fit. */
-const listOf = ({ mode, organizationId }: EmailOwner, { domain, state }: EmailPageOptions): string =>
+const listOf = ({ mode, organizationId }: EmailOwner, { domain, search, state }: EmailPageOptions): string =>
   [
     `emails of ${mode}/${organizationId}`,
     ...(state === undefined ? [] : [`in ${state}`]),
-    ...(domain === undefined ? [] : [`of ${domain}`])
+    ...(domain === undefined ? [] : [`of ${domain}`]),
+    ...(search === undefined ? [] : [`with ${JSON.stringify(search)}`])
   ].join("\n")
 
-const newestFirst = "order by accepted_at desc, id desc"
-const oldestFirst = "order by accepted_at, id"
+/** The rows of a page, in the order of the list, with one more where there are further ones. */
+const pageRows = Effect.fnUntraced(function* (
+  { contents, sql }: Means,
+  owner: EmailOwner,
+  options: EmailPageOptions,
+  place: FindPlace
+): Effect.fn.Return<FoundEmails, ContentsUnavailable | SqlError.SqlError> {
+  const { search } = options
+  const limit = options.limit + 1
+  if (search !== undefined) return yield* findEmails({ contents, sql }, owner, { ...options, search }, place, limit)
+  const { isBefore, position } = place
+  const at = position && sql`(${position.atMillis}::int8, ${position.id}::text)`
+  const behind = at === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${at}` : sql`(accepted_at, id) < ${at}`]
+  const listed = [...inTime(sql, owner, options), ...behind]
+  return { rows: yield* rowsOf(sql, options, listed, isBefore, limit), rest: undefined }
+})
 
-/**
- * The rows of a list. A filter has an index in the order of the list: for a domain the states are branches of it, whose
- * first emails are merged.
- */
-const rowsOf = (
-  sql: SqlClient.SqlClient,
-  { domain, state }: EmailPageOptions,
-  conditions: ReadonlyArray<Statement.Fragment>,
-  isBefore: boolean,
-  limit: number
-) => {
-  const order = sql.literal(isBefore ? oldestFirst : newestFirst)
-  const table = sql(emailsTable)
-  if (domain === undefined) {
-    const wanted = state === undefined ? [] : [sql`state = ${state}`]
-    return sql<Row>`
-      select ${columnsOf(sql)} from ${table} where ${sql.and([...conditions, ...wanted])} ${order} limit ${limit}`
-  }
-  const branch = [...conditions, sql`domain = ${domain}`, sql`state = wanted.named`]
-  return sql<Row>`
-    select id, state, accepted_at as "acceptedAt", scheduled_at as "scheduledAt", pointer, history
-    from unnest(${state === undefined ? [...shownStates] : [state]}::text[]) wanted(named)
-    cross join lateral (
-      select * from ${table} where ${sql.and(branch)} ${order} limit ${limit}
-    ) found
-    ${order} limit ${limit}`
-}
+const inTime = (sql: SqlClient.SqlClient, owner: EmailOwner, { since, until }: EmailPageOptions) => [
+  ofOwner(sql, owner),
+  ...(since === undefined ? [] : [sql`accepted_at >= ${since}`]),
+  ...(until === undefined ? [] : [sql`accepted_at < ${until}`])
+]
 
-/** The rows that a total counts, in any order. */
-const countedOf = (
-  sql: SqlClient.SqlClient,
-  { domain, state }: EmailPageOptions,
-  conditions: ReadonlyArray<Statement.Fragment>
-) => {
-  const wanted = [
-    ...conditions,
-    ...(domain === undefined ? [] : [sql`domain = ${domain}`]),
-    ...(state === undefined ? [] : [sql`state = ${state}`])
-  ]
-  return sql`select 1 from ${sql(emailsTable)} where ${sql.and(wanted)} limit ${maximumTotal + 1}`
+/** The number of emails of the whole list, if it is asked for. */
+const totalOf = ({ contents, sql }: Means, owner: EmailOwner, options: EmailPageOptions) => {
+  const { search, withTotal = false } = options
+  if (!withTotal) return Effect.succeed({})
+  return search === undefined
+    ? countOf(sql, countedOf(sql, options, inTime(sql, owner, options)))
+    : countFound({ contents, sql }, owner, { ...options, search })
 }
 
 const makeList = (means: Means): Emails["Service"]["list"] =>
   Effect.fn("Emails.list")(function* (owner, options) {
-    const { contents, cursors, sql } = means
-    const { limit, since, until, withTotal = false } = options
+    const { contents, cursors } = means
     const list = listOf(owner, options)
-    const { isBefore, position } = yield* placeOf(means, list, owner, options)
-    const inTime = [
-      ofOwner(sql, owner),
-      ...(since === undefined ? [] : [sql`accepted_at >= ${since}`]),
-      ...(until === undefined ? [] : [sql`accepted_at < ${until}`])
-    ]
-    const place = position === undefined ? undefined : sql`(${position.atMillis}::int8, ${position.id}::text)`
-    const behind =
-      place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`]
-    const rows = yield* rowsOf(sql, options, [...inTime, ...behind], isBefore, limit + 1)
-    const { data, pagination } = pageOf(rows, limit, ({ acceptedAt, id }) =>
+    const place = yield* placeOf(means, list, owner, options)
+    const { rest, rows } = yield* pageRows(means, owner, options, place)
+    const { data, pagination } = pageOf(rows, options.limit, ({ acceptedAt, id }) =>
       cursors.encode(list, { atMillis: acceptedAt, id })
     )
-    const shown = isBefore ? data.toReversed() : data
+    const shown = place.isBefore ? data.toReversed() : data
     const now = yield* Clock.currentTimeMillis
     const [messages, holds, total] = yield* Effect.all(
       [
@@ -306,10 +266,11 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
           shown.map(({ pointer }) => pointer)
         ),
         holdsOf(means, owner, shown),
-        withTotal ? countOf(sql, countedOf(sql, options, inTime)) : Effect.succeed({})
+        totalOf(means, owner, options)
       ],
       { concurrency: 3 }
     )
+    const further = rest === undefined ? pagination : { hasMore: true, nextCursor: cursors.encode(list, rest) }
     return {
       data: shown.map(({ history: lines, pointer: _, ...row }, index) => {
         const history = historyOf(lines)
@@ -317,7 +278,7 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
         return { ...row, history, message, held: holds.get(row.id) ?? null }
       }),
       // A cursor leads towards older emails.
-      pagination: { ...(isBefore ? { hasMore: pagination.hasMore } : pagination), ...total }
+      pagination: { ...(place.isBefore ? { hasMore: further.hasMore } : further), ...total }
     }
   })
 

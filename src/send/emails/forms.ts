@@ -77,6 +77,7 @@ const listed = {
   bcc: Shown,
   reply_to: Shown,
   subject: Schema.NullOr(Schema.String),
+  key_id: Schema.NullOr(Schema.String).annotate({ description: "The API key that sent it; null where it is not kept" }),
   created_at: IsoTime,
   scheduled_at: Schema.NullOr(IsoTime),
   last_event: Schema.Literals(lastEvents),

@@ -1,7 +1,7 @@
 /**
  * Keeps the rows of emails, as part of the SQL reactor's batch (docs/platform.md, 9.11), and the figures that count them
- * (9.19). All changes of an email in a batch are one row of a statement. The same records give the same rows. Needs
- * `SqlClient`.
+ * (9.19) and find them (9.20). All changes of an email in a batch are one row of a statement. The same records give the same rows. Needs
+ * `SqlClient`, `DayPartitions` and `AcceptedTerms`.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,6 +14,7 @@ import { type CountedEmail, countEmails } from "../metrics/countEmails.ts"
 import { addEmailHours } from "../metrics/emailHours.ts"
 import { domainOf } from "../rules/domainKey.ts"
 import { emailsTable } from "./table.ts"
+import { writeTerms } from "./writeTerms.ts"
 
 /** A row's history stays below this, however many recipients are reported of. */
 const maximumHistoryLength = 32_768
@@ -229,7 +230,17 @@ export const emailsProjection = Reactor.facts(
     const accepted = kept.filter(isAccepted)
     const changed = kept.filter((change) => !isAccepted(change))
     const counted: Array<CountedEmail> = []
-    if (accepted.length > 0) counted.push(...(yield* insert(sql, accepted)))
+    if (accepted.length > 0) {
+      counted.push(...(yield* insert(sql, accepted)))
+      yield* writeTerms(
+        accepted.map(({ accepted: { at, mode }, id, organization_id }) => ({
+          organization_id,
+          id,
+          mode,
+          accepted_at: at
+        }))
+      )
+    }
     if (changed.length > 0) counted.push(...(yield* update(sql, changed)))
     if (forgotten.length > 0) yield* remove(sql, forgotten)
     const now = yield* Clock.currentTimeMillis

@@ -33,6 +33,9 @@ import {
 } from "../emails/forms.ts"
 import { maximumSendBodyBytes } from "../limits.ts"
 import { shownStates } from "../rules/emailStates.ts"
+import { searchProblem } from "../search/searchTerms.ts"
+import { csvPlaces } from "./csvExport.ts"
+import { maximumCsvEmails } from "./emailsCsv.ts"
 import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejectionErrors.ts"
 
 /**
@@ -131,19 +134,42 @@ export const emailDomainParameter = Schema.optional(
   )
 ).annotate({ description: "Emails of senders of this domain only" })
 
+/** A text to search for. */
+const searched = (description: string) =>
+  Schema.optional(Schema.String.check(Schema.makeFilter((text: string) => searchProblem(text)))).annotate({
+    description: `${description}, in any order; a word of at least three characters is also found by its beginning`
+  })
+
+/** The parameters by which emails are found: their state, times and texts. */
+export const emailFilters = {
+  state: Schema.optional(
+    Schema.Literals(shownStates).annotate({
+      message: `Expected one of ${shownStates.join(", ")}`,
+      description: "Emails in this state only; all without it"
+    })
+  ),
+  domain: emailDomainParameter,
+  to: searched("Emails with these words in an address or a name of `to`, `cc` or `bcc`"),
+  from: searched("Emails with these words in the sender's address or name"),
+  subject: searched("Emails with these words in the subject"),
+  search: searched("Emails with these words in recipients, sender or subject"),
+  key: Schema.optional(
+    Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/, { message: "Expected the id of a key" }))
+  ).annotate({ description: "Emails that this API key sent only" }),
+  since: time("Emails accepted from this time on, milliseconds since the Unix epoch"),
+  until: time("Emails accepted before this time, milliseconds since the Unix epoch")
+}
+
+/** Their values. */
+export type EmailFilterParameters = {
+  readonly [Name in keyof typeof emailFilters]?: (typeof emailFilters)[Name]["Type"]
+}
+
 const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
   query: {
     limit: Schema.optional(integerParameter(1, maximumPageSize)),
     cursor: Schema.optional(Schema.String),
-    state: Schema.optional(
-      Schema.Literals(shownStates).annotate({
-        message: `Expected one of ${shownStates.join(", ")}`,
-        description: "Emails in this state only; all without it"
-      })
-    ),
-    domain: emailDomainParameter,
-    since: time("Emails accepted from this time on, milliseconds since the Unix epoch"),
-    until: time("Emails accepted before this time, milliseconds since the Unix epoch"),
+    ...emailFilters,
     include: includeTotal,
     after: Schema.optional(emailId),
     before: Schema.optional(emailId)
@@ -156,7 +182,20 @@ const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
     OpenApi.annotations({
       summary: "List emails, newest first",
       description:
-        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`."
+        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`. Texts are found while the content of an email is kept: until seven days after its last state. A page of found emails may be short: rely on `hasMore`."
+    })
+  )
+
+const exported = HttpApiEndpoint.get("export", "/v1/send/emails/export", {
+  query: emailFilters,
+  success: HttpApiSchema.StreamUint8Array({ contentType: "text/csv" }),
+  error: [NestedInvalidRequest, NestedRateLimited, NestedUnavailable]
+})
+  .middleware(SendAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Export emails as CSV",
+      description: `A line for each email that the filters find, newest first, at most ${maximumCsvEmails.toLocaleString("en-US")}, behind a line with the names of the columns. It is written as it is read. An organization may export ${csvPlaces.ofOrganization} lists concurrently, else 429.`
     })
   )
 
@@ -196,7 +235,7 @@ const reschedule = HttpApiEndpoint.patch("reschedule", "/v1/send/emails/:id", {
 
 /** All endpoints of emails. */
 export class EmailsApi extends HttpApiGroup.make("emails")
-  .add(send, create, batch, list, get, cancel, reschedule)
+  .add(send, create, batch, list, exported, get, cancel, reschedule)
   .annotateMerge(
     OpenApi.annotations({
       title: "Emails",

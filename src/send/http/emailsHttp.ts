@@ -5,6 +5,7 @@
 import { hash } from "node:crypto"
 import { Clock, Context, Effect, Result } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import type { BulkheadFull } from "../../common/Bulkhead.ts"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful } from "../../http/fast/marks.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
@@ -21,8 +22,10 @@ import { makeSendMetrics, type SendMetrics } from "../emails/SendMetrics.ts"
 import type { Mode } from "../index.ts"
 import { lastEventOf } from "../rules/emailStates.ts"
 import { isSendRejection } from "../rules/rejections.ts"
+import { csvAnswer } from "./csvExport.ts"
 import { emailFault, inTime, sendingFault } from "./emailErrors.ts"
-import { EmailsApi } from "./emailsApi.ts"
+import { type EmailFilterParameters, EmailsApi } from "./emailsApi.ts"
+import { makeEmailsCsv } from "./emailsCsv.ts"
 import { SendInvalidRequest } from "./sendErrors.ts"
 
 interface Services {
@@ -57,13 +60,13 @@ const makeSend = ({ calls, metrics, sending }: Services) =>
     read: (checks: Checks) => Result.Result<ReadonlyArray<ReadEmail>, string>,
     key: string | undefined
   ) {
-    const { mode, organizationId } = yield* CurrentPrincipal
+    const { keyId, mode, organizationId } = yield* CurrentPrincipal
     const emails = read(yield* sending.checks(mode))
     if (Result.isFailure(emails)) {
       metrics.refused("invalid_request")
       return yield* SendInvalidRequest.of(emails.failure)
     }
-    const sent = yield* sending.send({ mode, organizationId }, emails.success, yield* repeatedBy(key)).pipe(
+    const sent = yield* sending.send({ keyId, mode, organizationId }, emails.success, yield* repeatedBy(key)).pipe(
       Effect.tapError((error) => noteRefused(mode, error, emails.success)),
       Effect.catch((error) => Effect.flatMap(Clock.currentTimeMillis, (now) => sendingFault(error, now))),
       inTime,
@@ -113,6 +116,7 @@ const listed = ({ acceptedAt, held, id, message, scheduledAt, state }: EmailView
   bcc: orNull(message?.bcc),
   reply_to: orNull(message?.replyTo),
   subject: message?.subject ?? null,
+  key_id: message?.keyId ?? null,
   created_at: iso(acceptedAt),
   scheduled_at: scheduledAt === null ? null : iso(scheduledAt),
   last_event: lastEventOf(state),
@@ -130,6 +134,33 @@ const shown = (view: EmailDetail): ShownEmail => ({
   history: view.history,
   handoff: view.handoff
 })
+
+/** The emails that a request's parameters mean. */
+const filterOf = ({ domain, from, key, search, since, state, subject, to, until }: EmailFilterParameters) => ({
+  state,
+  domain: domain?.toLowerCase(),
+  since,
+  until,
+  search: [from, key, search, subject, to].every((one) => one === undefined)
+    ? undefined
+    : { recipient: to, sender: from, subject, anywhere: search, key }
+})
+
+/** Makes the handler that writes a list as CSV. */
+const makeExport = (emails: Emails["Service"]) => {
+  const csv = makeEmailsCsv(emails)
+  return ({ query }: { readonly query: EmailFilterParameters }) => {
+    const lines = Effect.catch(
+      ofOwner((owner) => csv(owner, filterOf(query))),
+      (error): Effect.Effect<never, BulkheadFull | Effect.Error<ReturnType<typeof emailFault>>> =>
+        error._tag === "BulkheadFull" ? Effect.fail(error) : emailFault(error)
+    )
+    return Effect.catchTags(csvAnswer("emails.csv", inTime(lines)), {
+      NestedNotFound: Effect.die,
+      NestedConflict: Effect.die
+    })
+  }
+}
 
 const changed = (id: string) => ({ object: "email" as const, id })
 
@@ -150,10 +181,10 @@ export const layerEmails = HttpApiBuilder.group(
     return handlers.handleAll({
       ...sendHandlers(services),
       list: ({ query }) => {
-        const { after, before, cursor, domain, include, limit = defaultCursorPageSize, since, state, until } = query
+        const { after, before, cursor, include, limit = defaultCursorPageSize } = query
         if ([after, before, cursor].filter((one) => one !== undefined).length > 1)
           return Effect.fail(SendInvalidRequest.of("Expected one of 'cursor', 'after' and 'before' at most."))
-        const filter = { state, domain: domain?.toLowerCase(), since, until, withTotal: include === "total" }
+        const filter = { ...filterOf(query), withTotal: include === "total" }
         return ofOwner((owner) => emails.list(owner, { limit, cursor, after, before, ...filter })).pipe(
           Effect.map(({ data, pagination }) => ({
             object: "list" as const,
@@ -168,6 +199,7 @@ export const layerEmails = HttpApiBuilder.group(
           Effect.catchTag("NestedConflict", Effect.die)
         )
       },
+      export: makeExport(emails),
       get: ({ params }) =>
         ofOwner((owner) => emails.get(owner, params.id)).pipe(
           Effect.map(shown),

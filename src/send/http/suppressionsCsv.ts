@@ -8,9 +8,7 @@ import { type BulkheadFull, makeRefusingBulkhead } from "../../common/Bulkhead.t
 import type { SuppressionList } from "../account/suppressions/SuppressionList.ts"
 import type { Origin, Suppression } from "../account/suppressions/suppression.ts"
 import type { Account } from "../senders/domains/model.ts"
-
-/** Most lists that are written concurrently. */
-export const csvPlaces = { total: 8, ofOrganization: 2 } as const
+import { csvPlaces } from "./csvExport.ts"
 
 /** Addresses of one page. */
 const pageRows = 1_000

@@ -3,29 +3,19 @@
  * the account.
  */
 import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import type { BulkheadFull } from "../../common/Bulkhead.ts"
 import { baseApi } from "../../http/baseApi.ts"
-import { cutSlowCaller } from "../../http/cutSlowCaller.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
 import { PageCursors } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
-import { retryAfter } from "../../http/RequestState.ts"
 import { SuppressionInvalid, SuppressionList, SuppressionNotFound } from "../account/suppressions/SuppressionList.ts"
 import type { Origin, Suppression } from "../account/suppressions/suppression.ts"
 import { answerPage } from "./answerPage.ts"
+import { csvAnswer } from "./csvExport.ts"
 import { currentAccount } from "./currentAccount.ts"
-import {
-  available,
-  SendIdempotencyConflict,
-  SendInvalidRequest,
-  SendNotFound,
-  SendRateLimited,
-  SendUnavailable
-} from "./sendErrors.ts"
+import { available, SendIdempotencyConflict, SendInvalidRequest, SendNotFound } from "./sendErrors.ts"
 import { SendSuppressionsApi } from "./suppressionsApi.ts"
-import { csvPlaces, makeSuppressionsCsv } from "./suppressionsCsv.ts"
+import { makeSuppressionsCsv } from "./suppressionsCsv.ts"
 
 const object = "suppression" as const
 
@@ -44,36 +34,16 @@ const invalid = ({ given }: SuppressionInvalid) =>
   )
 const notFound = ({ message }: SuppressionNotFound) => Effect.fail(SendNotFound.of(message))
 
-/** The time after which another list may be exported: most are written in less. */
-const placeRetryMillis = 5_000
-
-/** The longest time that a list is written for a caller who reads it slowly. */
-const exportMillis = 10 * 60_000
-
-const full = ({ of }: BulkheadFull): Effect.Effect<never, SendRateLimited | SendUnavailable> =>
-  Effect.andThen(
-    retryAfter(placeRetryMillis),
-    Effect.fail(
-      of === "all"
-        ? SendUnavailable.of("Too many lists are exported right now; repeat the request later.")
-        : SendRateLimited.of(
-            `An organization can have ${csvPlaces.ofOrganization} lists exported concurrently; repeat the request later.`
-          )
-    )
-  )
-
 /** Makes the handler that writes a list as CSV. */
 const makeExport = (list: SuppressionList["Service"]) => {
   const csv = makeSuppressionsCsv(list)
   return ({ query: { origin } }: { readonly query: { readonly origin?: Origin | undefined } }) =>
-    Effect.gen(function* () {
-      yield* cutSlowCaller(exportMillis)
-      const bytes = yield* csv(yield* currentAccount, origin)
-      return HttpServerResponse.stream(bytes, {
-        contentType: "text/csv; charset=utf-8",
-        headers: { "cache-control": "no-store", "content-disposition": 'attachment; filename="suppressions.csv"' }
-      })
-    }).pipe(available, Effect.catchTag("BulkheadFull", full))
+    available(
+      csvAnswer(
+        "suppressions.csv",
+        Effect.flatMap(currentAccount, (account) => csv(account, origin))
+      )
+    )
 }
 
 const onlyOne = SendInvalidRequest.of("Give 'emails' or 'ids', and one of them.")

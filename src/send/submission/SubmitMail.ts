@@ -87,11 +87,11 @@ export const makeSubmitMail: Effect.Effect<SubmitMail, never, Authentication | S
     }
 
     const decide = Effect.fnUntraced(function* (principal: Principal, mail: SubmittedMail) {
-      const { mode, organizationId } = principal
+      const { keyId, mode, organizationId } = principal
       const { form, messageId } = yield* formOfMail(mail.raw, mail.recipients)
       const email = readEmail(form, yield* sending.checks(mode))
       if (Result.isFailure(email)) return invalidReply(email.failure)
-      const sent = yield* sending.send({ mode, organizationId }, [email.success], repeatedBy(messageId, mail))
+      const sent = yield* sending.send({ keyId, mode, organizationId }, [email.success], repeatedBy(messageId, mail))
       return accepted(principal, sent)
     })
 

@@ -53,6 +53,30 @@ export const keyboardSection = (platform: () => ConsolePlatform): void => {
       await heading(page, "Endpoints")
     })
 
+    it("[platform 9.20] finds emails by a recipient, and opens an id, from any view", async () => {
+      await open("/keys", "API keys")
+      await page.keyboard.press("/")
+      await page.keyboard.type("customer3 report")
+      await page.keyboard.press("Enter")
+      await heading(page, "Emails")
+      await page.waitForURL(/search=/)
+      expect(await page.getByLabel("Search", { exact: true }).inputValue()).toBe("customer3 report")
+      const found = page.getByRole("table", { name: "Emails" })
+      await page.getByText("No such email").waitFor()
+      await page.keyboard.press("Control+k")
+      await page.keyboard.type("customer4 report")
+      await page.keyboard.press("Enter")
+      const mail = found.getByRole("link", { name: "Your weekly report" })
+      await mail.waitFor()
+      expect(await found.getByRole("row").count()).toBe(2)
+      expect(await page.getByLabel("Search", { exact: true }).inputValue()).toBe("customer4 report")
+      const id = (await mail.getAttribute("href"))!.split("/").at(-1)!
+      await page.keyboard.press("Control+k")
+      await page.keyboard.type(id)
+      await page.keyboard.press("Enter")
+      await heading(page, "Your weekly report")
+    })
+
     it("unpauses an endpoint, and sends a delivery again", async () => {
       const { filled, url } = platform()
       await open(`/endpoints/${filled.endpoints.paused}`, /410/)

@@ -295,6 +295,9 @@ const belongingsOf = ({ admin, id, make, sendsFrom, world }: Making): Belongings
 export const putMissed = ({ databaseUrl }: World, organization: string, endpointId: string, sequence: number) =>
   putSkipped(databaseUrl, { endpointId, organization }, { createdAt: Date.now() - 1_000, sequence, reason: "paused" })
 
+/** Columns that a replay changes by itself, after the request that began it. */
+const replayProgress = ["status", "sent", "finished_at", "after_idx", "after_sequence", "after_created_at"]
+
 /** Every row that an organization has once the reactors have written what is decided, but for what changes by itself: when a key was last used, what was counted, and the requests themselves. */
 export const rowsOf = async ({ databaseUrl, settled }: World, organization: string): Promise<ReadonlyArray<string>> => {
   await settled()
@@ -308,8 +311,8 @@ export const rowsOf = async ({ databaseUrl, settled }: World, organization: stri
     tables.map(({ name }) =>
       query<{ row: string }>(
         databaseUrl,
-        `select '${name} ' || (to_jsonb(t) - 'last_used_at')::text as row from ${name} t where organization_id = $1`,
-        [organization]
+        `select '${name} ' || (to_jsonb(t) - $2::text[])::text as row from ${name} t where organization_id = $1`,
+        [organization, name === "webhook_replays" ? replayProgress : ["last_used_at"]]
       )
     )
   )

@@ -1,13 +1,16 @@
 /** Rows of emails (docs/platform.md, 9.11) as the SQL reactor keeps them, on PostgreSQL. */
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { ReactorTransaction } from "../../../src/engine/ports/Cursors.ts"
 import type { FactRecord } from "../../../src/engine/records.ts"
+import { DayPartitions } from "../../../src/postgres/dayPartitions.ts"
 import { type EmailFact, SendEmail } from "../../../src/send/account/actors/index.ts"
 import { emailsProjection } from "../../../src/send/emails/projection.ts"
+import { createEmailTerms } from "../../../src/send/emails/searchTable.ts"
 import { addDomainOfEmails, createEmailsTable } from "../../../src/send/emails/table.ts"
 import { createEmailHours } from "../../../src/send/metrics/emailHours.ts"
+import { AcceptedTerms } from "../../../src/send/search/AcceptedTerms.ts"
 import { freshDatabase } from "../../support/database.ts"
 
 const accepted = (at: number): Extract<EmailFact, { readonly _tag: "Accepted" }> => ({
@@ -52,12 +55,17 @@ const rowOf = Effect.fnUntraced(function* (id: string) {
 const historyOf = (...entries: ReadonlyArray<ReadonlyArray<unknown>>) =>
   entries.map((entry) => JSON.stringify(entry)).join("\n")
 
-layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the row of an email", (it) => {
+const layerRows = Layer.mergeAll(DayPartitions.layer, AcceptedTerms.layer).pipe(
+  Layer.provideMerge(freshDatabase({ maxConnections: 2 }))
+)
+
+layer(layerRows, { excludeTestServices: true })("the row of an email", (it) => {
   it.effect("follows its facts, in one batch or in several, and goes when it is forgotten", () =>
     Effect.gen(function* () {
       yield* createEmailsTable
       yield* addDomainOfEmails
       yield* createEmailHours
+      yield* createEmailTerms
       // A sender is a domain or an address.
       yield* project(1, "of-domain", accepted(10))
       yield* project(1, "of-address", { ...accepted(10), sender: "ann@one.test" })

@@ -11,7 +11,7 @@ const platform = useSendPlatform()
 const text = readFileSync(new URL("../../../docs/platform/send.md", import.meta.url), "utf8")
 
 /** Commands and the answers beside them, in order. */
-const examples = [...text.matchAll(/^### 9\.(?:1[01]|1[3456]) [\s\S]*?(?=^### |^## |$(?![\s\S]))/gm)].flatMap(
+const examples = [...text.matchAll(/^### 9\.(?:1[01]|1[3456]|20) [\s\S]*?(?=^### |^## |$(?![\s\S]))/gm)].flatMap(
   ([section]) =>
     [...section.matchAll(/```sh\n(curl [\s\S]*?)```\n\n```json\n([\s\S]*?)```/g)].map(
       ([, command, answer]) => [command!, answer!] as const
@@ -27,7 +27,7 @@ const shapeOf = (value: unknown): unknown => {
 
 describe("the documented examples", () => {
   it("run as they stand", async () => {
-    expect(examples.length).toBe(6)
+    expect(examples.length).toBe(7)
     const { keys, test } = await platform().tenant()
     await test("POST", "/v1/send/domains", { name: "demo.test" })
     const environment = { PATH: process.env.PATH, KEY: keys.test, API: platform().url }

@@ -3,18 +3,21 @@
  * whatever transactions were rolled back and whichever records came again.
  */
 import { expect, layer } from "@effect/vitest"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { bucketOf } from "../../../src/common/DurationHistogram.ts"
 import { hourOf } from "../../../src/common/figuresPeriod.ts"
 import { ReactorTransaction } from "../../../src/engine/ports/Cursors.ts"
 import type { FactRecord } from "../../../src/engine/records.ts"
 import { removeAged } from "../../../src/postgres/agedRows.ts"
+import { DayPartitions } from "../../../src/postgres/dayPartitions.ts"
 import { type EmailFact, SendEmail } from "../../../src/send/account/actors/index.ts"
 import { emailsProjection } from "../../../src/send/emails/projection.ts"
+import { createEmailTerms } from "../../../src/send/emails/searchTable.ts"
 import { addDomainOfEmails, createEmailsTable } from "../../../src/send/emails/table.ts"
 import { deliveryTimeBounds, emailMeasures } from "../../../src/send/metrics/countEmails.ts"
 import { createEmailHours, emailHoursTable } from "../../../src/send/metrics/emailHours.ts"
+import { AcceptedTerms } from "../../../src/send/search/AcceptedTerms.ts"
 import { freshDatabase } from "../../support/database.ts"
 
 const minute = 60_000
@@ -135,56 +138,54 @@ const figures = Effect.gen(function* () {
   )
 })
 
-layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })(
-  "[platform 9.19] figures of emails",
-  (it) => {
-    it.effect("are a count of the rows after crashes and repeats", () =>
-      Effect.gen(function* () {
-        yield* createEmailsTable
-        yield* addDomainOfEmails
-        yield* createEmailHours
-        const all = frames(60).map((frame, index) => recordsOf(index + 1, frame))
-        // A transaction takes several frames; each third one is rolled back once, and its records come again.
-        for (let at = 0; at < all.length; at += 3) {
-          const records = all.slice(at, at + 3).flat()
-          if (at % 9 === 0) {
-            const crashed = yield* Effect.exit(project(records, Effect.fail("crash")))
-            expect(Exit.isFailure(crashed)).toBe(true)
-          }
-          yield* project(records, Effect.void)
-        }
-        const counted = yield* countOfRows
-        expect(yield* figures).toEqual(counted)
-        const total = (measure: string) => Object.values(counted).reduce((sum, one) => sum + (one[measure] ?? 0), 0)
-        expect(total("accepted")).toBe(60)
-        for (const measure of emailMeasures)
-          if (measure !== "suppressed") expect([measure, total(measure) > 0]).toEqual([measure, true])
-        // A log that was restored from an older copy brings all of them again, in other batches.
-        for (const records of all) yield* project(records, Effect.void)
-        expect(yield* figures).toEqual(counted)
-        // Some of them with emails that are new.
-        const [first = []] = all
-        yield* project([...first, ...recordsOf(900, [["em_new", accepted(1)]])], Effect.void)
-        expect(yield* figures).toEqual(yield* countOfRows)
-      })
-    )
-
-    it.effect("go with their age, and nothing comes back", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const aged = { table: emailHoursTable, column: "hour", retentionMillis: 3 * 60 * minute }
-        const [kept] = yield* sql<{ readonly count: number }>`
-        select count(*)::int4 as count from ${sql(emailHoursTable)} where hour >= ${Date.now() - aged.retentionMillis}`
-        yield* removeAged(aged, 2)
-        expect(yield* sql`select count(*)::int4 as count from ${sql(emailHoursTable)}`).toEqual([
-          { count: kept!.count }
-        ])
-        const long = { ...accepted(1), at: begin - 40 * 24 * 60 * minute } as EmailFact
-        yield* project(recordsOf(901, [["em_long", long]]), Effect.void)
-        expect(yield* sql`select count(*)::int4 as count from ${sql(emailHoursTable)}`).toEqual([
-          { count: kept!.count }
-        ])
-      })
-    )
-  }
+const layerRows = Layer.mergeAll(DayPartitions.layer, AcceptedTerms.layer).pipe(
+  Layer.provideMerge(freshDatabase({ maxConnections: 2 }))
 )
+
+layer(layerRows, { excludeTestServices: true })("[platform 9.19] figures of emails", (it) => {
+  it.effect("are a count of the rows after crashes and repeats", () =>
+    Effect.gen(function* () {
+      yield* createEmailsTable
+      yield* addDomainOfEmails
+      yield* createEmailHours
+      yield* createEmailTerms
+      const all = frames(60).map((frame, index) => recordsOf(index + 1, frame))
+      // A transaction takes several frames; each third one is rolled back once, and its records come again.
+      for (let at = 0; at < all.length; at += 3) {
+        const records = all.slice(at, at + 3).flat()
+        if (at % 9 === 0) {
+          const crashed = yield* Effect.exit(project(records, Effect.fail("crash")))
+          expect(Exit.isFailure(crashed)).toBe(true)
+        }
+        yield* project(records, Effect.void)
+      }
+      const counted = yield* countOfRows
+      expect(yield* figures).toEqual(counted)
+      const total = (measure: string) => Object.values(counted).reduce((sum, one) => sum + (one[measure] ?? 0), 0)
+      expect(total("accepted")).toBe(60)
+      for (const measure of emailMeasures)
+        if (measure !== "suppressed") expect([measure, total(measure) > 0]).toEqual([measure, true])
+      // A log that was restored from an older copy brings all of them again, in other batches.
+      for (const records of all) yield* project(records, Effect.void)
+      expect(yield* figures).toEqual(counted)
+      // Some of them with emails that are new.
+      const [first = []] = all
+      yield* project([...first, ...recordsOf(900, [["em_new", accepted(1)]])], Effect.void)
+      expect(yield* figures).toEqual(yield* countOfRows)
+    })
+  )
+
+  it.effect("go with their age, and nothing comes back", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const aged = { table: emailHoursTable, column: "hour", retentionMillis: 3 * 60 * minute }
+      const [kept] = yield* sql<{ readonly count: number }>`
+        select count(*)::int4 as count from ${sql(emailHoursTable)} where hour >= ${Date.now() - aged.retentionMillis}`
+      yield* removeAged(aged, 2)
+      expect(yield* sql`select count(*)::int4 as count from ${sql(emailHoursTable)}`).toEqual([{ count: kept!.count }])
+      const long = { ...accepted(1), at: begin - 40 * 24 * 60 * minute } as EmailFact
+      yield* project(recordsOf(901, [["em_long", long]]), Effect.void)
+      expect(yield* sql`select count(*)::int4 as count from ${sql(emailHoursTable)}`).toEqual([{ count: kept!.count }])
+    })
+  )
+})

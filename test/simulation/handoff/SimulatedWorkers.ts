@@ -300,6 +300,7 @@ export class SimulatedWorkers {
     const { accounts, world } = simulation
     return {
       write: () => Effect.die(new Error("the workers write no contents")),
+      digests: () => Effect.die(new Error("the workers search nothing")),
       read: (_organization, pointers) =>
         Effect.callback((resume) => {
           const fault = simulation.fault("contents")

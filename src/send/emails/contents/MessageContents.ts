@@ -2,9 +2,12 @@
  * Stores the contents of emails (docs/handoff.md, 1), outside the log of decisions, which has a pointer to each.
  * `layerMemory` keeps them in this process and needs nothing; `MessageContentsDurable.ts` makes them durable.
  */
+import { createSecretKey } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
+import { drawBytes } from "../../../common/identifiers.ts"
 import type { Message } from "../../Message.ts"
-import { encodeContent } from "./contentFrames.ts"
+import { termDigests } from "../../search/termDigests.ts"
+import { contentKeyBytes, encodeContent } from "./contentFrames.ts"
 import { maximumMemoryContents } from "./limits.ts"
 
 /**
@@ -40,12 +43,21 @@ export class MessageContents extends Context.Service<
       organization: string,
       pointers: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<Message | null>, ContentsUnavailable>
+    /**
+     * Digests of terms under the key of an organization, in order (docs/platform.md, 9.20); none where nothing is kept
+     * for the organization any more.
+     */
+    readonly digests: (
+      organization: string,
+      terms: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<number>, ContentsUnavailable>
   }
 >()("sluice/send/MessageContents") {
   /** The newest contents of this process. */
   static readonly layerMemory: Layer.Layer<MessageContents> = Layer.sync(MessageContents, () => {
     const kept = new Map<string, { readonly organization: string; readonly message: Message }>()
     let written = 0
+    const key = createSecretKey(drawBytes(contentKeyBytes))
     return MessageContents.of({
       write: (organization, messages) =>
         Effect.suspend(() => {
@@ -65,7 +77,8 @@ export class MessageContents extends Context.Service<
             const found = kept.get(pointer)
             return found?.organization === organization ? found.message : null
           })
-        )
+        ),
+      digests: (_, terms) => Effect.sync(() => termDigests(key, terms))
     })
   })
 }

@@ -11,6 +11,7 @@ import { NatsConnection } from "../../../nats/connection.ts"
 import * as MessageStream from "../../../nats/MessageStream.ts"
 import { unnest } from "../../../postgres/unnest.ts"
 import type { Message } from "../../Message.ts"
+import { termDigests } from "../../search/termDigests.ts"
 import { ContentKeys } from "./ContentKeys.ts"
 import { bytesInFrame, contentOf, encodeFrame, openContent, placeOf, pointerTo, sealContent } from "./contentFrames.ts"
 import * as ContentSweep from "./contentSweep.ts"
@@ -204,8 +205,13 @@ const make = Effect.fnUntraced(function* (options: ContentStreamOptions) {
     })
   })
 
+  const digests = Effect.fnUntraced(function* (organization: string, terms: ReadonlyArray<string>) {
+    const key = yield* keys.forReading(organization)
+    return key === undefined ? [] : termDigests(key, terms)
+  })
+
   yield* ContentSweep.start(sql, (pointers) => bounded(frames.contentsAt(pointers)))
-  return MessageContents.of({ write, read })
+  return MessageContents.of({ write, read, digests })
 })
 
 /** Contents on JetStream and PostgreSQL. */

@@ -13,6 +13,7 @@ import { NatsConnection } from "../../../../src/nats/connection.ts"
 import { DayPartitions } from "../../../../src/postgres/dayPartitions.ts"
 import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.ts"
 import { HandoffFeed } from "../../../../src/send/handoff/HandoffFeed.ts"
+import { AcceptedTerms } from "../../../../src/send/search/AcceptedTerms.ts"
 import { DispatchFeed } from "../../../../src/webhooks/delivery/DispatchFeed.ts"
 import { SigningSecrets } from "../../../../src/webhooks/delivery/ports.ts"
 import type { DispatcherSettings } from "../../../../src/webhooks/dispatcher/DispatcherState.ts"
@@ -58,7 +59,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
     config: { partitions: engineSettings.partitions }
   }).pipe(
     Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings), layerMatching]),
-    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, AcceptedTerms.layer))
   )
   const dispatcher = Dispatcher.layer(makeTargetGuard("any", names), {
     ...WebhookDispatcher.defaultSettings,
