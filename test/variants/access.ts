@@ -398,6 +398,13 @@ export const access: ReadonlyArray<Variant> = [
     finders: ["RequestBuffer.unit"]
   },
   {
+    name: "request log: a busy database loses requests",
+    find: 'if (error._tag === "TimeoutError" || isStoreFailure(error))',
+    replace: 'if (error._tag === "TimeoutError")',
+    sentence: "each deadlock leaves a hole in the log",
+    finders: ["RequestLog.it"]
+  },
+  {
     name: "request log: requests of a deleted organization are written",
     find: "where id = batch.organization_id and deleted_at is null)",
     replace: "where id = batch.organization_id)",

@@ -334,6 +334,8 @@ export const useWorld = (database: MakeDatabase = makeCopy("seeded")): (() => Wo
         database,
         adminKey,
         nameServers: ["127.0.0.1:1"],
+        // Nothing is sampled.
+        requestLog: { successesPerSecond: 1_000, failuresPerSecond: 1_000 },
         billing: {
           catalogue: builtInCatalogue,
           terms: { settlement: "by operator", graceMillis: 86_400_000, dueMillis: 86_400_000 }

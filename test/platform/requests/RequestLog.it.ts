@@ -261,6 +261,25 @@ describe("the request log", () => {
     expect(await requests(tenant)).toHaveLength(1)
   })
 
+  it("[platform 2.12] keeps requests that PostgreSQL cannot take at the moment, until it can", async () => {
+    const tenant = await platform().tenant()
+    const change = (statement: string) =>
+      platform().run(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement).unprepared))
+    await change(`create function busy() returns trigger language plpgsql as
+      $$ begin raise exception 'busy' using errcode = 'serialization_failure'; end $$`)
+    await change("create trigger busy before insert on api_requests for each row execute function busy()")
+    try {
+      await tenant.ask("GET", "/v1/keys")
+      await flush()
+      expect(await storedOf(tenant.organization)).toEqual([])
+    } finally {
+      await change("drop function busy cascade")
+    }
+    expect(await requests(tenant)).toHaveLength(1)
+    await flush()
+    expect(await storedOf(tenant.organization)).toHaveLength(1)
+  })
+
   it("[platform 2.9, 2.12] writes nothing of an organization that is deleted meanwhile", async () => {
     const tenant = await platform().tenant()
     await platform().run(
