@@ -437,6 +437,16 @@ func (c *Client) AuditList(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/audit", query, nil, into)
 }
 
+// RequestsList: List requests, newest first.
+func (c *Client) RequestsList(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/requests", query, nil, into)
+}
+
+// RequestsGet: Get a request.
+func (c *Client) RequestsGet(ctx context.Context, id string, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/requests/"+url.PathEscape(id), query, nil, into)
+}
+
 // ConsolePortal: Describe the signed-in portal.
 func (c *Client) ConsolePortal(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/console/portal", query, nil, into)

@@ -13,6 +13,7 @@ import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUna
 import { AuditEntryPage, auditQuery } from "../platform/audit/auditApi.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
 import { OrganizationLimits } from "../platform/OrganizationActor.ts"
+import { RequestDetailShown, RequestsPage, recordId, requestsQuery } from "../platform/requests/requestsApi.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
@@ -132,6 +133,17 @@ const organizations = HttpApiGroup.make("organizations")
       params: { id },
       query: auditQuery,
       success: AuditEntryPage,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }),
+    HttpApiEndpoint.get("requests", "/admin/v1/organizations/:id/requests", {
+      params: { id },
+      query: requestsQuery,
+      success: RequestsPage,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }),
+    HttpApiEndpoint.get("request", "/admin/v1/organizations/:id/requests/:recordId", {
+      params: { id, recordId },
+      success: RequestDetailShown,
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     }),
     HttpApiEndpoint.delete("remove", "/admin/v1/organizations/:id", {

@@ -6,6 +6,7 @@ import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { eventsTable } from "../events/table.ts"
 import { auditTable } from "../platform/audit/AuditLog.ts"
+import { requestsTable } from "../platform/requests/requestsTable.ts"
 import { accountFactsTable } from "../send/account/operator/accountFacts.ts"
 import { emailTermsTable } from "../send/emails/searchTable.ts"
 import { emailsTable } from "../send/emails/table.ts"
@@ -49,6 +50,7 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = 
   { table: "billing_checkouts", key: "id" },
   { table: "invoices", key: "id" },
   { table: auditTable, key: "organization_id, at, id" },
+  { table: requestsTable, key: "organization_id, at, id" },
   { table: "usage_hours", key: "organization_id, hour, product, usage_type" },
   { table: eventsTable, key: "organization_id, created_at, sequence, idx" },
   // Behind their deliveries, which are found by them.

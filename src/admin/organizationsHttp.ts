@@ -13,6 +13,8 @@ import { auditPage } from "../platform/audit/auditHttp.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
+import { RequestLog } from "../platform/requests/RequestLog.ts"
+import { requestDetail, requestsPage } from "../platform/requests/requestsHttp.ts"
 import { RiskSignals, riskOf, type SignUpSignal, sameDomainMillis } from "../send/index.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminApi } from "./adminApi.ts"
@@ -77,7 +79,13 @@ export const layerOrganizations = HttpApiBuilder.group(
     const plans = yield* OrganizationPlans
     const signals = yield* RiskSignals
     const deletion = yield* OrganizationDeletion
+    const requests = yield* RequestLog
     const changed = changing(organizations, acts)
+    const there = (id: string) =>
+      Effect.catchTags(organizations.get(id), {
+        OrganizationNotFound: (error) => Effect.fail(notFound(error)),
+        SqlError: unavailable
+      })
     return handlers.handleAll({
       create: Effect.fnUntraced(function* ({ payload, headers }) {
         const now = yield* Clock.currentTimeMillis
@@ -117,12 +125,11 @@ export const layerOrganizations = HttpApiBuilder.group(
       setLimits: ({ params, payload }) =>
         changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
       audit: ({ params: { id: organizationId }, query }) =>
-        organizations
-          .get(organizationId)
-          .pipe(
-            Effect.catchTags({ OrganizationNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable }),
-            Effect.andThen(auditPage(audit, { ...query, mode: undefined, organizationId }))
-          ),
+        Effect.andThen(there(organizationId), auditPage(audit, { ...query, mode: undefined, organizationId })),
+      requests: ({ params: { id: organizationId }, query }) =>
+        Effect.andThen(there(organizationId), requestsPage(requests, { mode: undefined, organizationId }, query)),
+      request: ({ params: { id: organizationId, recordId } }) =>
+        Effect.andThen(there(organizationId), requestDetail(requests, { mode: undefined, organizationId }, recordId)),
       remove: ({ params, query }) => deletionAnswered(deletion.remove(params.id, query.name)),
       list: ({ query }) =>
         organizations

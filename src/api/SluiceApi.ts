@@ -13,6 +13,7 @@ import { baseApi } from "../http/baseApi.ts"
 import { AuditApi } from "../platform/audit/auditApi.ts"
 import { ConsoleApi } from "../platform/consoleApi.ts"
 import { KeysApi } from "../platform/keysApi.ts"
+import { RequestsApi } from "../platform/requests/requestsApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
 import { SendFeedbackApi } from "../send/http/feedbackApi.ts"
@@ -108,6 +109,7 @@ export class SluiceApi extends baseApi
   .add(UsageReportsApi)
   .add(KeysApi)
   .add(AuditApi)
+  .add(RequestsApi)
   .add(ConsoleApi)
   .add(SystemApi)
   .annotateMerge(

@@ -47,6 +47,9 @@ import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { PortalLinks } from "../platform/PortalLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
+import { RequestLog } from "../platform/requests/RequestLog.ts"
+import { type RequestLogRates, RequestWriter } from "../platform/requests/RequestWriter.ts"
+import { keptRequestsMillis, requestsTable } from "../platform/requests/requestsTable.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
 import { type AgedTable, layerAgedRows } from "../postgres/agedRows.ts"
@@ -105,6 +108,7 @@ import { indexBuilds, migrations } from "./migrations.ts"
 const keptTables: ReadonlyArray<KeptTable> = [
   ...[eventsTable, deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
   { table: accountFactsTable, retentionMillis: accountFactsMillis },
+  { table: requestsTable, retentionMillis: keptRequestsMillis },
   { table: emailTermsTable, retentionMillis: keptTermsMillis }
 ]
 
@@ -170,6 +174,8 @@ export interface ServiceOptions
    * The prices on sale, and the way of payment; without it the built-in catalogue, and an operator confirms payments.
    */
   readonly billing?: BillingSettings | undefined
+  /** How many requests of an organization the request log keeps in a second; by default 5 successes and 25 failures. */
+  readonly requestLog?: Partial<RequestLogRates> | undefined
   /** The speech engine; without it the programs of this machine. */
   readonly talk?: TalkOptions | undefined
 }
@@ -231,6 +237,7 @@ export const layerTenancy = Layer.mergeAll(
   PortalLinks.layer,
   SiteCredentials.layer,
   AuditLog.layer,
+  RequestLog.layer,
   Inventory.layer,
   Invoices.layer
 ).pipe(
@@ -374,6 +381,7 @@ export const layerServices = (options: ServiceOptions) =>
     layerSendServices(options),
     layerSenderServices(options),
     layerBillingServices(options),
+    RequestWriter.layer({ secretsKeys: options.secretsKeys, ...options.requestLog }),
     layerKeeper(keptTables),
     layerAgedRows(agedTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })

@@ -18,6 +18,7 @@ import {
   createPortalTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
+import { createRequestsTable } from "../platform/requests/requestsTable.ts"
 import { createClusterTables, createFormatLevels } from "../postgres/cluster/tables.ts"
 import { createSmallIndexes, type IndexBuild } from "../postgres/indexBuilds.ts"
 import type { Migration } from "../postgres/migrate.ts"
@@ -100,6 +101,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 43, name: "audit log", run: createAuditTable },
   { number: 44, name: "rebuilds from states", run: addRebuilds },
   { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication },
+  { number: 46, name: "request log", run: createRequestsTable },
   { number: 47, name: "reports about domains", run: createReportTables },
   { number: 48, name: "search of emails", run: createEmailTerms }
 ]

@@ -48,6 +48,8 @@ import {
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
+import { layerCurrentRequestRecorder } from "../platform/requests/RequestWriter.ts"
+import { layerRequests } from "../platform/requests/requestsHttp.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domainsHttp.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
@@ -134,6 +136,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerUsage,
         layerUsageReports,
         layerAudit,
+        layerRequests,
         layerKeys,
         layerConsole,
         layerDirectory,
@@ -168,6 +171,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerWebhookUrlRequired
       ).pipe(Layer.provide(layerCurrentAuditLog))
     ),
+    Layer.provide(layerCurrentRequestRecorder),
     Layer.provide(EventStreams.layer)
   )
 

@@ -224,6 +224,12 @@ const begin = Effect.fnUntraced(function* (given: Config, seat: WorkerSeat | und
 /** A start, and what it has opened so far. */
 type Start = Effect.Success<ReturnType<typeof begin>>
 
+/** How many requests of an organization the request log keeps in a second. */
+const requestLogOf = ({ requestLogFailures, requestLogSuccesses }: Config) => ({
+  successesPerSecond: requestLogSuccesses,
+  failuresPerSecond: requestLogFailures
+})
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* (start: Start) {
   const { cluster, config, databaseUrl, folder, named, natsUrl, reached, seat } = start
@@ -246,6 +252,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
       config.upgradeUrl ??
       `${(config.publicUrl ?? reachableUrl(`http://${config.host}:${config.port}`)).replace(/\/+$/, "")}/docs`,
     billing: billingOf(config),
+    requestLog: requestLogOf(config),
     talk: { upstream: speechServiceOf(config) }
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))

@@ -41,6 +41,8 @@ export const settingGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
     "SLUICE_LOG_LEVEL",
     "SLUICE_LOG_FORMAT",
     "SLUICE_ACCESS_LOG",
+    "SLUICE_REQUEST_LOG_SUCCESSES",
+    "SLUICE_REQUEST_LOG_FAILURES",
     "SLUICE_METRICS",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_HEADERS"

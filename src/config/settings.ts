@@ -5,6 +5,7 @@
  */
 import { Data, Result, Schema } from "effect"
 import { defaultConfig } from "../engine/config.ts"
+import { defaultRates } from "../platform/requests/RequestWriter.ts"
 import { targetPolicies } from "../webhooks/target/targets.ts"
 import { billingSettings } from "./billingSettings.ts"
 import {
@@ -239,6 +240,22 @@ export const settings = {
     fallback: "off",
     description: "Whether every request is logged; without it failed ones are, many equal ones sampled and counted"
   }),
+  requestLogSuccesses: integer(
+    0,
+    1_000
+  )({
+    env: "SLUICE_REQUEST_LOG_SUCCESSES",
+    fallback: `${defaultRates.successesPerSecond}`,
+    description: "Successful requests of an organization that the request log keeps in a second; more are sampled"
+  }),
+  requestLogFailures: integer(
+    0,
+    1_000
+  )({
+    env: "SLUICE_REQUEST_LOG_FAILURES",
+    fallback: `${defaultRates.failuresPerSecond}`,
+    description: "Failed requests of an organization that the request log keeps in a second; more are sampled"
+  }),
   fastLane: oneOf(["on", "off"])({
     env: "SLUICE_FAST_LANE",
     fallback: "on",
@@ -340,6 +357,8 @@ type Defaulted =
   | "nodeEnv"
   | "logLevel"
   | "accessLog"
+  | "requestLogSuccesses"
+  | "requestLogFailures"
   | "fastLane"
   | "maxBodyBytes"
   | "webhookTargets"

@@ -18,15 +18,29 @@ export type RateResult<Decision extends RateDecision = RateDecision> =
   | undefined
   | Effect.Effect<Decision | undefined>
 
+/** The key of a request that access knows. */
+export interface Caller {
+  readonly organizationId: string
+  readonly keyId: string
+  readonly mode: "live" | "test"
+}
+
 export interface RequestStateShape {
   /** The value of `X-Request-Id`: the caller's where it is well-formed, else made here. */
   readonly requestId: string
   /** Headers every answer to this request carries, their names in lower case; undefined while there are none. */
   responseHeaders: Record<string, string> | undefined
-  /** The body's bytes, if the fast lane has read them. */
+  /** The body's bytes, once they are read. */
   body: Uint8Array | undefined
   /** The organization whose request is in work, from its admission to its answer. */
   admitted: string | undefined
+  /** The key that access has found, for the request log; undefined for sessions of the console. */
+  caller: Caller | undefined
+  /**
+   * Makes what deciding a refused request again needs, for the request log, with a keyed digest in place of each name.
+   * Called only if the request is kept.
+   */
+  facts: ((digest: (text: string) => string) => object) | undefined
 }
 
 export class RequestState extends Context.Service<RequestState, RequestStateShape>()("sluice/http/RequestState") {}
@@ -38,7 +52,9 @@ export const makeRequestState = (given: string | ReadonlyArray<string> | undefin
   requestId: typeof given === "string" && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
   responseHeaders: undefined,
   body: undefined,
-  admitted: undefined
+  admitted: undefined,
+  caller: undefined,
+  facts: undefined
 })
 
 /** The default for `Retry-After`. */

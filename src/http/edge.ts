@@ -3,7 +3,7 @@
  * malformed parameter, oversized body, defect) into an error of the product's own shape, adds the headers that every
  * answer carries, counts and times it, and logs failures.
  */
-import { type Cause, Clock, Context, Effect, type Fiber, type Layer, type Types } from "effect"
+import { type Cause, Clock, Context, Effect, type Fiber, Layer, Option, type Types } from "effect"
 import { FindMyWay, HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApi } from "effect/http-api"
 import { answerFields, flattenedFor, logAnswer, pathOf } from "./answerFields.ts"
@@ -12,10 +12,14 @@ import { type Failure, failureOf, ReadTooLate } from "./failureOf.ts"
 import { CurrentLoadShedder } from "./LoadShedder.ts"
 import { quote } from "./parameters.ts"
 import { RequestMeter } from "./RequestMeter.ts"
+import { CurrentRequestRecorder, type RequestRecorder } from "./RequestRecorder.ts"
 import { makeRequestState, RequestState, type RequestStateShape } from "./RequestState.ts"
 import { CurrentRetryGrowth } from "./RetryGrowth.ts"
 import { targetProblem } from "./storableText.ts"
 import { routesWithoutBody, withStrictBody } from "./strictBody.ts"
+
+/** Nginx' status for a client that did not wait for its answer, in metrics only. */
+export const clientGone = 499
 
 export interface EdgeOptions {
   /** Whether answers below 500 are logged too. */
@@ -116,6 +120,46 @@ const forClient = (
   return flat === undefined ? response : HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(flat))
 }
 
+const unsupported: Failure = {
+  code: "unsupported_media_type",
+  message: "The Content-Type must be application/json."
+}
+
+/** The text of an answer's body, if it is there as a whole. */
+const textOf = ({ body }: HttpServerResponse.HttpServerResponse): string | undefined =>
+  body._tag === "Uint8Array" ? (body.text ?? new TextDecoder().decode(body.body)) : undefined
+
+/** A request for the request log, with its answer. */
+interface Finished {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly response: HttpServerResponse.HttpServerResponse
+  readonly route: string | undefined
+  readonly seconds: number
+  readonly clock: Clock.Clock
+}
+
+/** Reports an answer to the request log. A client that did not wait for one has none. */
+const record = (recorder: RequestRecorder, state: RequestStateShape, finished: Finished): void => {
+  const { status } = finished.response
+  if (state.caller === undefined || status === clientGone) return
+  const keep = recorder.counted(state.caller, status)
+  if (keep === undefined) return
+  const { clock, request, response, route, seconds } = finished
+  keep({
+    at: clock.currentTimeMillisUnsafe(),
+    seconds,
+    method: request.method,
+    route,
+    url: request.url,
+    status,
+    requestId: state.requestId,
+    address: Option.getOrUndefined(request.remoteAddress),
+    body: state.body,
+    answer: status < 400 ? undefined : textOf(response),
+    facts: state.facts
+  })
+}
+
 /** The context of a request behind the edge. */
 const entered = <R>(
   context: Context.Context<R>,
@@ -138,7 +182,7 @@ export const layerEdge = (
   // The type still shows the router's own errors, although every cause is answered here.
   type Answered = Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>
 
-  return HttpRouter.use((router) =>
+  const edge = (recorder: RequestRecorder) => (router: HttpRouter.HttpRouter) =>
     router.addGlobalMiddleware(
       (httpEffect): Answered =>
         Effect.withFiber((fiber) => {
@@ -154,10 +198,13 @@ export const layerEdge = (
           const finish = (given: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
             const response = forClient(given, request)
             shedder.answered(state)
-            const route = routeOf()?.route.path ?? "unknown"
+            const route = routeOf()?.route.path
             const nowNanos = clock.monotonicTimeNanosUnsafe()
             const seconds = Number(nowNanos - started) / 1e9
-            RequestMeter.of(fiber.context).series(request.method, route).add(response.status, seconds)
+            RequestMeter.of(fiber.context)
+              .series(request.method, route ?? "unknown")
+              .add(response.status, seconds)
+            record(recorder, state, { request, response, route, seconds, clock })
             const growth = Context.get(fiber.context, CurrentRetryGrowth)
             const { status } = response
             const own = { status, retryAfter: response.headers["retry-after"] }
@@ -180,13 +227,7 @@ export const layerEdge = (
             onSuccess: (response) => {
               unwatch()
               // The body decoder itself answers an unknown content type, in plain text.
-              const answer =
-                response.status === 415
-                  ? respond(
-                      { code: "unsupported_media_type", message: "The Content-Type must be application/json." },
-                      pathOf(request.url)
-                    )
-                  : response
+              const answer = response.status === 415 ? respond(unsupported, pathOf(request.url)) : response
               const finished = finish(answer)
               return options.accessLog || (finished.status >= 500 && options.failureLog !== false)
                 ? Effect.as(log(finished.status), finished)
@@ -200,7 +241,7 @@ export const layerEdge = (
                 params: routeOf()?.params ?? {},
                 unknownRoute: () => unknownRoute(request, allowedMethods)
               })
-              if (failure === "aborted") return Effect.succeed(finish(HttpServerResponse.empty({ status: 499 })))
+              if (failure === "aborted") return Effect.succeed(finish(HttpServerResponse.empty({ status: clientGone })))
               const finished = finish(respond(failure, pathOf(request.url)))
               return options.accessLog || (finished.status >= 500 && options.failureLog !== false)
                 ? Effect.as(log(finished.status, cause), finished)
@@ -209,5 +250,5 @@ export const layerEdge = (
           })
         })
     )
-  )
+  return Layer.unwrap(Effect.map(CurrentRequestRecorder, (recorder) => HttpRouter.use(edge(recorder))))
 }

@@ -22,7 +22,7 @@ export const maximumBodyBytesOf = ({ annotations }: HttpApiEndpoint.Top): number
 export const rawBody: Effect.Effect<Uint8Array> = Effect.withFiber((fiber) => {
   const { body } = Context.getUnsafe(fiber.context, RequestState)
   if (body !== undefined) return Effect.succeed(body)
-  // Only the general path has it, and only the fast lane may have read the body itself.
+  // Only the general path has it, and may not have decoded the body.
   const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
   return Effect.orDie(Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer)))
 })

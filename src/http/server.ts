@@ -15,6 +15,7 @@ import { type EdgeOptions, layerEdge } from "./edge.ts"
 import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened } from "./errors.ts"
 import { FrontedServer } from "./fast/FrontedServer.ts"
 import { layerFastLane } from "./fast/layer.ts"
+import { CurrentRequestRecorder } from "./RequestRecorder.ts"
 import { builtWithKeys } from "./smallContext.ts"
 
 /** Largest block of request headers, the request line included. */
@@ -187,7 +188,7 @@ export const layerServer = <Id extends string, Groups extends HttpApiGroup.Const
       return layerDrain(connections).pipe(Layer.provideMerge(layerRoutes(api, options, pages, server)))
     })
   )
-  return layer.pipe(builtWithKeys(keysOf(api)))
+  return layer.pipe(builtWithKeys([...keysOf(api), CurrentRequestRecorder.key]))
 }
 
 /** Ends the connections in order before the server stops. */

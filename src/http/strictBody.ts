@@ -6,6 +6,7 @@
 import { Context, Effect, SchemaAST } from "effect"
 import { HttpRouter, type HttpServerRequest } from "effect/http"
 import type { HttpApi, HttpApiEndpoint } from "effect/http-api"
+import { RequestState } from "./RequestState.ts"
 import { mayBeUnstorable, unstorableField, unstorablePlace } from "./storableText.ts"
 
 /** A body that is refused before it is decoded. The edge answers 400 with the sentence. */
@@ -80,6 +81,7 @@ export const withStrictBody = (
         const route = Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route
         return route !== undefined && withoutBody.has(routeOf(request.method, route.path)) ? "{}" : ""
       }
+      Context.getUnsafe(fiber.context, RequestState).body = new Uint8Array(bytes)
       return strictText(bytes)
     })
   )

@@ -55,6 +55,11 @@ export const OpenToPortals = Context.Reference<boolean>("sluice/platform/OpenToP
   defaultValue: () => false
 })
 
+/** Whether the request log leaves an endpoint out: reading the log would fill it (docs/platform.md, 2.12). */
+export const LeftOutOfRequestLog = Context.Reference<boolean>("sluice/platform/LeftOutOfRequestLog", {
+  defaultValue: () => false
+})
+
 /**
  * Access to the number directory: a key with the service `directory`, in `Authorization: Bearer`, `X-API-Key` or
  * `?apiKey=`. The first form present decides (docs/platform.md, 2.4). Errors: 400, 401, 403, 429, 503.

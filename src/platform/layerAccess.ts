@@ -15,7 +15,7 @@ import {
   NestedUnauthorized,
   NestedUnavailable
 } from "../http/nestedErrors.ts"
-import { type RateResult, RequestState, retryAfter, retryAfterMillis } from "../http/RequestState.ts"
+import { type Caller, type RateResult, RequestState, retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
@@ -44,6 +44,7 @@ import {
   DirectoryAccess,
   EventsAccess,
   KeysAccess,
+  LeftOutOfRequestLog,
   OpenToPortals,
   RequiredScopes,
   SendAccess,
@@ -212,6 +213,9 @@ const makeTake =
     }
   }
 
+/** The caller whose request the request log keeps. Reading in the console, and acting there, is no call of a program. */
+const loggedOf = (principal: Principal): Caller | undefined => (principal.session === undefined ? principal : undefined)
+
 /** Makes the fast lane's view of an access: the principal if nothing must be refused or looked up. */
 const makeMark = <Refusal>(
   { audit, authentication }: AccessServices,
@@ -230,12 +234,14 @@ const makeMark = <Refusal>(
         return principal == null || refusalOf(principal) !== undefined ? undefined : principal
       }
     },
-    isLeft: (endpoint) => audit !== undefined && actOf(endpoint) !== undefined,
+    isLeft: (endpoint) =>
+      Context.get(endpoint.annotations, LeftOutOfRequestLog) || (audit !== undefined && actOf(endpoint) !== undefined),
     organizationOf: ({ organizationId }) => organizationId,
+    loggedOf,
     callerOf: (headers, nowMillis) => {
       // Node gives the headers that hold keys as single values.
       const key = givenKey(headers as Readonly<Record<string, string | undefined>>, undefined)
-      return typeof key === "string" ? authentication.verifyWarm(key, nowMillis)?.organizationId : undefined
+      return typeof key === "string" ? (authentication.verifyWarm(key, nowMillis) ?? undefined) : undefined
     },
     takeOf,
     fieldsOf,
@@ -308,6 +314,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
     const refusalOf = checkOf(endpoint)
     const maximumBytes = maximumBodyBytesOf(endpoint)
     const take = takeOf(endpoint)
+    const isLogged = !Context.get(endpoint.annotations, LeftOutOfRequestLog)
     const requestClass = endpoint.method === "GET" || endpoint.method === "HEAD" ? "read" : "write"
     type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
     const enter = (fiber: RequestFiber, principal: Principal): Admitted => {
@@ -347,9 +354,11 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       if (principal === null) return Effect.fail(refusals.unauthorized)
       const now = Number(fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()) / 1e6
       const { organizationId } = principal
+      const state = Context.getUnsafe(fiber.context, RequestState)
+      if (isLogged) state.caller = loggedOf(principal)
       if (!Context.get(fiber.context, CurrentLoadShedder).admits(organizationId, requestClass, now))
         return Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(refusals.unavailable(tooManyMessage)))
-      Context.getUnsafe(fiber.context, RequestState).admitted = organizationId
+      state.admitted = organizationId
       return counted(fiber, principal, take(principal))
     }
     return Effect.withFiber((fiber): Admitted => {

@@ -34,6 +34,7 @@ export const scopes = [
   "platform:billing:manage",
   "platform:keys:manage",
   "platform:audit:read",
+  "platform:requests:read",
   "talk:*",
   "talk:speech",
   "talk:voices",

@@ -11,6 +11,7 @@ import { internals } from "../../src/engine/shell/partition/internals.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { EngineOnDemand } from "../../src/platform/EngineOnDemand.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
+import { RequestWriter } from "../../src/platform/requests/RequestWriter.ts"
 import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
 import { jobsTable } from "../../src/webhooks/endpoint/model.ts"
@@ -88,6 +89,9 @@ describe("a deletion", () => {
       await query(databaseUrl, "insert into engine_parked values ($1, $2, $3, 1, 0, '{}', 'unreadable')", parked)
     }
 
+    await run(Context.get(services, RequestWriter).flush)
+    expect(await query(databaseUrl, "select 1 from api_requests where organization_id = $1", [id])).not.toEqual([])
+
     expect(await run(Effect.flip(deletion.remove(id, "Other")))).toMatchObject({ _tag: "NameDiffers" })
     expect((await ask("GET", "/v1/send/tenants")).status).toBe(200)
     // One call deletes as much as there is time for.
@@ -119,6 +123,7 @@ describe("a deletion", () => {
       "usage_hours",
       "send_hours",
       "send_account_facts",
+      "api_requests",
       "webhook_endpoints"
     ])
       expect([table, await query(databaseUrl, `select 1 from ${table} where organization_id = $1`, [id])]).toEqual([

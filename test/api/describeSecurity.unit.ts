@@ -56,6 +56,8 @@ describe("openapi.json", () => {
       "/v1/npa",
       "/v1/npa/{npa}",
       "/v1/npa/{npa}/nxx/{nxx}",
+      "/v1/requests",
+      "/v1/requests/{id}",
       "/v1/send/domains",
       "/v1/send/domains",
       "/v1/send/domains/{id}",

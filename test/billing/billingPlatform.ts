@@ -12,6 +12,7 @@ import { ApiKeys, type NewApiKey } from "../../src/platform/ApiKeys.ts"
 import type { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
+import type { RequestWriter } from "../../src/platform/requests/RequestWriter.ts"
 import type { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { type Ask, askAt, buildApi } from "../support/api.ts"
 
@@ -28,6 +29,7 @@ type Needed =
   | SiteCredentials
   | OrganizationPlans
   | TestEvents
+  | RequestWriter
   | SqlClient.SqlClient
   | Engine.Engine
 

@@ -49,6 +49,7 @@ export const steps: ReadonlyArray<Step> = [
   platform("Insufficient scope", { asks: ["GET", "/v1/webhooks"], key: "BARE" }),
   platform(`"name": "reports"`),
   platform(`"$API/v1/audit?act=key.created`),
+  platform(`"$API/v1/requests?status=4xx`),
   platform("sluice orgs delete", { prepare: "an organization to delete", organization: "ACME" }),
 
   directory("$API/v1/carriers?"),

@@ -47,6 +47,7 @@ import { layerSiteAccess } from "../../src/platform/layerSiteAccess.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
+import { layerRequests } from "../../src/platform/requests/requestsHttp.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { SendAccount, SendSender, senderKey } from "../../src/send/account/actors/index.ts"
 import { MessageContents } from "../../src/send/emails/contents/MessageContents.ts"
@@ -295,6 +296,7 @@ const listen = async (
         layerUsage,
         layerUsageReports,
         layerAudit,
+        layerRequests,
         layerKeys,
         layerConsole,
         layerDirectory,

@@ -3,6 +3,7 @@
  * endpoint does besides is in the tests of its product. A new endpoint is tested here by itself; where its description has no example, the tables of `contract/given.ts` need a line.
  */
 import { beforeAll, describe, expect, it } from "vitest"
+import { query, until } from "../cli/support.ts"
 import { accessSection } from "./contract/access.ts"
 import { bodiesSection } from "./contract/bodies.ts"
 import { endpoints } from "./contract/endpoints.ts"
@@ -23,6 +24,22 @@ describe("every endpoint takes the request that is given for it", () => {
     const given = await givenFor(endpoint, account, world())
     const answer = await account.ask(endpoint, given)
     expect([answer.status, answer.body], answer.asked).toEqual([given.status ?? endpoint.success, answer.body])
+  })
+
+  it("[platform 2.12] and each request of a key is in the request log, but for those that read it", async () => {
+    const keyed = endpoints.filter(({ access, path }) => access === "key" && !path.startsWith("/v1/requests"))
+    const logged = async () => {
+      const rows = await query<{ name: string }>(
+        world().databaseUrl,
+        "select distinct method || ' ' || route as name from api_requests"
+      )
+      return rows.map(({ name }) => name)
+    }
+    await until(async () => {
+      const found = new Set(await logged())
+      return keyed.every(({ name }) => found.has(name))
+    })
+    expect((await logged()).sort()).toEqual(keyed.map(({ name }) => name).sort())
   })
 
   it("and no request is given for another one", () => {

@@ -333,5 +333,89 @@ export const access: ReadonlyArray<Variant> = [
     sentence:
       "the repeat of a request that crashed acts for another body, and the ids of the first one are used for the second",
     finders: ["IdempotentRequests.it"]
+  },
+  {
+    name: "request log: another organization's requests are found by their id",
+    find: "const conditions = [...ofOwner(sql, owner), sql`at = ${at}::int8`, sql`id = ${id}`]",
+    replace: "const conditions = [sql`at = ${at}::int8`, sql`id = ${id}`]",
+    sentence: "an id of a request shows its bodies to every key",
+    finders: ["RequestLog.it"]
+  },
+  {
+    name: "request log: lists are those of all organizations",
+    find: "sql`organization_id = ${organizationId}`, ...(mode === undefined ? [] : [sql`mode = ${mode}`]) ]",
+    replace: "sql`true`, ...(mode === undefined ? [] : [sql`mode = ${mode}`])\n]",
+    sentence: "an organization lists the requests of every other one",
+    finders: ["RequestLog.it"]
+  },
+  {
+    name: "request log: unknown fields keep their values",
+    find: 'return openFields.has(name) ? "open" : "closed"',
+    replace: 'return openFields.has(name) ? "open" : "kept"',
+    sentence: "a misspelled field of an email puts its contents into the log",
+    finders: ["redaction.unit"]
+  },
+  {
+    name: "request log: harmless fields may hold anything",
+    find: 'return treatment === "kept" && isPlain(value) ? value : removed',
+    replace: 'return treatment === "kept" ? value : removed',
+    sentence: "a key that is given in the wrong field is kept as it is",
+    finders: ["redaction.unit"]
+  },
+  {
+    name: "request log: answers keep the values that they repeat",
+    find: ".replace(address, removed)",
+    replace: "",
+    sentence: "the sentence of a refusal puts an address into the log",
+    finders: ["redaction.unit"]
+  },
+  {
+    name: "request log: paths keep every parameter",
+    find: "if (isId(segment)) return segment",
+    replace: "return segment",
+    sentence: "the address of a suppression stands in the log",
+    finders: ["redaction.unit", "RequestLog.it"]
+  },
+  {
+    name: "request log: every failure is kept",
+    find: "if (before < this.bound) return before",
+    replace: "if (before < this.bound || this.bound > 0) return before",
+    sentence: "a client that repeats a refused request without a pause fills the log",
+    finders: ["RequestSample.unit", "RequestBuffer.unit"]
+  },
+  {
+    name: "request log: what is left out is not counted",
+    find: "const each = Math.floor(this.total / chosen.length)",
+    replace: "const each = Math.floor(chosen.length / chosen.length)",
+    sentence: "the log shows five requests where a thousand came",
+    finders: ["RequestSample.unit"]
+  },
+  {
+    name: "request log: records wait without a bound",
+    find: "if (this.bytes + size > this.maximumBytes)",
+    replace: "if (size > this.maximumBytes)",
+    sentence: "while PostgreSQL is away the process grows until it ends",
+    finders: ["RequestBuffer.unit"]
+  },
+  {
+    name: "request log: a busy database loses requests",
+    find: 'if (error._tag === "TimeoutError" || isStoreFailure(error))',
+    replace: 'if (error._tag === "TimeoutError")',
+    sentence: "each deadlock leaves a hole in the log",
+    finders: ["RequestLog.it"]
+  },
+  {
+    name: "request log: requests of a deleted organization are written",
+    find: "where id = batch.organization_id and deleted_at is null)",
+    replace: "where id = batch.organization_id)",
+    sentence: "rows of an organization come back behind its deletion",
+    finders: ["RequestLog.it"]
+  },
+  {
+    name: "request log: old requests are shown until their day goes",
+    find: "if (at === undefined || at < kept)",
+    replace: "if (at === undefined)",
+    sentence: "a request is shown for longer than seven days",
+    finders: ["RequestLog.it"]
   }
 ]

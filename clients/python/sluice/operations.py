@@ -357,6 +357,14 @@ class Operations:
         """List acts, newest first."""
         return self.request("GET", "/v1/audit", query, None)
 
+    def requests_list(self, **query: Any) -> Any:
+        """List requests, newest first."""
+        return self.request("GET", "/v1/requests", query, None)
+
+    def requests_get(self, id: str, **query: Any) -> Any:
+        """Get a request."""
+        return self.request("GET", f"/v1/requests/{_part(id)}", query, None)
+
     def console_portal(self, **query: Any) -> Any:
         """Describe the signed-in portal."""
         return self.request("GET", "/v1/console/portal", query, None)

@@ -108,7 +108,7 @@ export type ConsoleSession = {
     keyId: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     /**
      * End of the session, or of the key that asks, milliseconds since the Unix epoch; null for none
      */
@@ -129,6 +129,126 @@ export type OpenConsoleSession = {
      * The part of a link behind `#link=`, of the console or of a portal
      */
     link?: string;
+};
+
+export type RequestDetail = {
+    /**
+     * rq_…
+     */
+    id: string;
+    /**
+     * When it was answered, milliseconds since the Unix epoch
+     */
+    at: number;
+    /**
+     * The mode of its key
+     */
+    mode: 'live' | 'test';
+    /**
+     * key_…
+     */
+    keyId: string;
+    method: string;
+    /**
+     * Without its query. Ids stay; every other parameter shows as its name, such as {tn}
+     */
+    path: string;
+    /**
+     * The endpoint's path, such as /v1/send/emails/{id}
+     */
+    route: string;
+    status: number;
+    /**
+     * The code of a failure, where its answer has one
+     */
+    code: string | null;
+    /**
+     * Milliseconds from its arrival to its answer
+     */
+    durationMillis: number;
+    /**
+     * The X-Request-Id of its answer
+     */
+    requestId: string;
+    /**
+     * The network address that it came from
+     */
+    address: string | null;
+    /**
+     * How many requests of that second it stands for: 1, unless more came than are kept
+     */
+    count: number;
+    /**
+     * Of a failed request, where it was read: its shape, with the values of harmless fields; at most 2,048 bytes
+     */
+    requestBody: string | null;
+    /**
+     * Of a failed request: without the values that it repeated; at most 2,048 bytes
+     */
+    answerBody: string | null;
+    /**
+     * Of a request to send that the rules refused: the things that they decided by
+     */
+    facts: {
+        [key: string]: unknown;
+    } | null;
+};
+
+export type RequestsPage = {
+    data: Array<LoggedRequest>;
+    pagination: {
+        hasMore: boolean;
+        nextCursor?: string | null;
+    };
+};
+
+export type LoggedRequest = {
+    /**
+     * rq_…
+     */
+    id: string;
+    /**
+     * When it was answered, milliseconds since the Unix epoch
+     */
+    at: number;
+    /**
+     * The mode of its key
+     */
+    mode: 'live' | 'test';
+    /**
+     * key_…
+     */
+    keyId: string;
+    method: string;
+    /**
+     * Without its query. Ids stay; every other parameter shows as its name, such as {tn}
+     */
+    path: string;
+    /**
+     * The endpoint's path, such as /v1/send/emails/{id}
+     */
+    route: string;
+    status: number;
+    /**
+     * The code of a failure, where its answer has one
+     */
+    code: string | null;
+    /**
+     * Milliseconds from its arrival to its answer
+     */
+    durationMillis: number;
+    /**
+     * The X-Request-Id of its answer
+     */
+    requestId: string;
+    /**
+     * The network address that it came from
+     */
+    address: string | null;
+    /**
+     * How many requests of that second it stands for: 1, unless more came than are kept
+     */
+    count: number;
 };
 
 export type AuditEntryPage = {
@@ -190,7 +310,7 @@ export type ApiKey = {
     prefix: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     active: boolean;
     /**
      * Milliseconds since the Unix epoch
@@ -232,7 +352,7 @@ export type OwnApiKeyCreated = {
     prefix: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     active: boolean;
     /**
      * Milliseconds since the Unix epoch
@@ -259,7 +379,7 @@ export type RotateApiKey = {
 export type CreateOwnApiKey = {
     name?: string | null;
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     /**
      * Milliseconds since the Unix epoch; the end of the key that makes it where it is left out
      */
@@ -8568,6 +8688,136 @@ export type AuditListResponses = {
 };
 
 export type AuditListResponse = AuditListResponses[keyof AuditListResponses];
+
+export type RequestsListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Requests of this method alone
+         */
+        method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+        /**
+         * Requests of this path alone: an endpoint's, such as /v1/send/emails/{id}, or one with the id itself
+         */
+        path?: string;
+        /**
+         * Requests answered by this status alone, such as 422, or by a class of them, such as 4xx
+         */
+        status?: string;
+        /**
+         * Requests of this key alone: key_…
+         */
+        key?: string;
+        /**
+         * Requests with this X-Request-Id; callers may give the same one to several
+         */
+        requestId?: string;
+        /**
+         * Requests from this time on, milliseconds since the Unix epoch
+         */
+        since?: number;
+        /**
+         * Requests before this time, milliseconds since the Unix epoch
+         */
+        until?: number;
+        limit?: number;
+        /**
+         * `nextCursor` of the page before
+         */
+        cursor?: string;
+    };
+    url: '/v1/requests';
+};
+
+export type RequestsListErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type RequestsListError = RequestsListErrors[keyof RequestsListErrors];
+
+export type RequestsListResponses = {
+    /**
+     * RequestsPage
+     */
+    200: RequestsPage;
+};
+
+export type RequestsListResponse = RequestsListResponses[keyof RequestsListResponses];
+
+export type RequestsGetData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/v1/requests/{id}';
+};
+
+export type RequestsGetErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type RequestsGetError = RequestsGetErrors[keyof RequestsGetErrors];
+
+export type RequestsGetResponses = {
+    /**
+     * RequestDetail
+     */
+    200: RequestDetail;
+};
+
+export type RequestsGetResponse = RequestsGetResponses[keyof RequestsGetResponses];
 
 export type ConsoleOpenData = {
     body?: OpenConsoleSession;

@@ -75,6 +75,40 @@ export const billingExamples = (): OperationExamples => ({
   "usageReports.report": { body: report, answer: { success: true, data: { ...report, total: 1 } } }
 })
 
+const loggedRequest = {
+  id: "rq_0mk3v7q2f5pVbXq2nLr8sWc1yTzKd3M",
+  at: exampleMillis,
+  mode: "live",
+  keyId: key.id,
+  method: "POST",
+  path: "/v1/send/emails",
+  route: "/v1/send/emails",
+  status: 429,
+  code: "probation_limit_reached",
+  durationMillis: 3,
+  requestId: "req_3f6c8a52-4a0e-4d53-9d0c-7f6f2a1b9c11",
+  address: "203.0.113.7",
+  count: 1
+}
+
+/** A request to send that a cap has refused. */
+export const requestDetail = {
+  ...loggedRequest,
+  requestBody: '{"from":"[removed]","to":["[removed]"],"subject":"[removed]","text":"[removed]"}',
+  answerBody:
+    '{"error":{"code":"probation_limit_reached","message":"The probation limit of 50 emails per hour is reached. Retry after 1800 s.","limit":50,"window":"hour","metric":"sends","resetsAt":"2026-01-31T13:00:00.000Z"}}',
+  facts: {
+    kind: "send.refused",
+    account: "live",
+    code: "probation_limit_reached",
+    recipients: [1],
+    senders: { "9f2c1d7e5a3b48c6a0d4e8f1b2c3d4e5": 1 },
+    domains: { "0b7e4f9a1c2d3e5f6a7b8c9d0e1f2a3b": 1 },
+    furtherRecipients: 0,
+    scheduled: 0
+  }
+}
+
 /** Keys and sessions. */
 export const accessExamples = (): OperationExamples => ({
   "ownKeys.list": { answer: { data: [key], pagination: lastPage } },
@@ -101,6 +135,8 @@ export const accessExamples = (): OperationExamples => ({
       pagination: lastPage
     }
   },
+  "requests.list": { answer: { data: [loggedRequest], pagination: lastPage } },
+  "requests.get": { answer: requestDetail },
   "console.open": { body: { key: secret }, answer: { organizationId, expiresAt: exampleMillis + 28_800_000 } },
   "console.get": {
     answer: {

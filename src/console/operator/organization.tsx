@@ -8,6 +8,7 @@ import { AuditList } from "../ui/auditList.tsx"
 import { Chip, Code, Copy, Facts, Fault, Head, Loading, Part, Select, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+import { RequestList } from "../ui/requestList.tsx"
 import { useLoad, usePages, usePolling } from "../usePages.ts"
 
 type Organization_ = Answer<"GET", "/admin/v1/organizations/:id">
@@ -267,6 +268,16 @@ const Acts = ({ id }: { readonly id: string }) => {
   return <AuditList paged={paged} />
 }
 
+const Requests = ({ id }: { readonly id: string }) => {
+  const paged = usePages(
+    (cursor) => get("/admin/v1/organizations/:id/requests", { params: { id }, query: { cursor, limit: 25 } }),
+    [id]
+  )
+  return (
+    <RequestList paged={paged} placeOf={(request) => `/organizations/${id}/requests/${request}`} isFiltered={false} />
+  )
+}
+
 export const Organization = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
   const id = params.id ?? ""
   const { data, error, reload } = useLoad(() => get("/admin/v1/organizations/:id", { params: { id } }), [id])
@@ -307,6 +318,9 @@ export const Organization = ({ params }: { readonly params: Readonly<Record<stri
           <Sending id={id} />
           <Part title="API keys">
             <Keys id={id} />
+          </Part>
+          <Part title="Requests">
+            <Requests id={id} />
           </Part>
           <Part title="Audit">
             <Acts id={id} />

@@ -6,6 +6,7 @@ import { Organizations } from "./organizations.tsx"
 import { Parked } from "./ParkedView.tsx"
 import { Frame, Partition } from "./partition.tsx"
 import { Platform } from "./platform.tsx"
+import { OrganizationRequest } from "./request.tsx"
 
 export const operatorRoutes: ReadonlyArray<Route> = [
   { path: "/", word: "Platform", section: "platform", view: Platform },
@@ -14,5 +15,6 @@ export const operatorRoutes: ReadonlyArray<Route> = [
   { path: "/parked", word: "Parked records", section: "parked", view: Parked },
   { path: "/actors", word: "Actors", section: "actors", view: Actors },
   { path: "/organizations", word: "Organizations", section: "organizations", view: Organizations },
-  { path: "/organizations/:id", section: "organizations", view: Organization }
+  { path: "/organizations/:id", section: "organizations", view: Organization },
+  { path: "/organizations/:id/requests/:recordId", section: "organizations", view: OrganizationRequest }
 ]

@@ -121,6 +121,7 @@ const everyScope: Key["scopes"] = [
   "platform:billing:manage",
   "platform:keys:manage",
   "platform:audit:read",
+  "platform:requests:read",
   "talk:*"
 ]
 

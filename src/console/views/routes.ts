@@ -13,6 +13,7 @@ import { Event } from "./event.tsx"
 import { Events } from "./events.tsx"
 import { Keys } from "./keys.tsx"
 import { Overview } from "./overview.tsx"
+import { Request, Requests } from "./requests.tsx"
 import { Senders } from "./senders.tsx"
 import { Sending } from "./sending.tsx"
 import { Suppressions } from "./suppressions.tsx"
@@ -45,6 +46,14 @@ export const routes: ReadonlyArray<Route> = [
   { path: "/domains/:id", section: "domains", view: Domain },
   { path: "/suppressions", word: "Suppressions", section: "suppressions", isAllowed: sends, view: Suppressions },
   { path: "/keys", word: "API keys", section: "keys", isAllowed: () => hasScope("platform:keys:manage"), view: Keys },
+  {
+    path: "/requests",
+    word: "Requests",
+    section: "requests",
+    isAllowed: () => hasScope("platform:requests:read"),
+    view: Requests
+  },
+  { path: "/requests/:id", section: "requests", view: Request },
   { path: "/audit", word: "Audit", section: "audit", isAllowed: () => hasScope("platform:audit:read"), view: Audit },
   {
     path: "/billing",

@@ -9,8 +9,10 @@ import { answerFields, flattenedFor, pathOf } from "../answerFields.ts"
 import { errorBody, errorShapeOf } from "../errors.ts"
 import { type LoadShedder, tooManyMessage } from "../LoadShedder.ts"
 import type { RouteSeries } from "../RequestMeter.ts"
+import type { RequestRecorder } from "../RequestRecorder.ts"
 import { makeRequestState } from "../RequestState.ts"
 import type { RetryGrowth } from "../RetryGrowth.ts"
+import { answeredRequest } from "./FastRequest.ts"
 import type { Routes } from "./routes.ts"
 
 /** The route in metrics of requests that were refused before their route was looked for. */
@@ -20,6 +22,7 @@ export interface EarlyRefusalMeans {
   readonly clock: Clock.Clock
   readonly growth: RetryGrowth
   readonly shedder: LoadShedder
+  readonly recorder: RequestRecorder
   readonly accessAt: Routes["accessAt"]
   /** The series of a method's refused requests. */
   readonly seriesOf: (method: string) => RouteSeries
@@ -36,14 +39,17 @@ export class EarlyRefusal {
 
   /** Refuses a request, or returns false and leaves it. */
   answer(request: IncomingMessage, response: ServerResponse): boolean {
-    const { accessAt, clock, growth, seriesOf, shedder } = this.means
+    const { accessAt, clock, growth, recorder, seriesOf, shedder } = this.means
     const nowNanos = clock.monotonicTimeNanosUnsafe()
     const now = Number(nowNanos) / 1e6
     if (!shedder.isPressed(now)) return false
     const { headers, method = "", url = "" } = request
     // Probes, pages and unknown paths are refused to nobody.
-    const organization = accessAt(method, url)?.callerOf(headers, clock.currentTimeMillisUnsafe())
-    if (organization === undefined) return false
+    const at = clock.currentTimeMillisUnsafe()
+    const access = accessAt(method, url)
+    const caller = access?.callerOf(headers, at)
+    if (access === undefined || caller === undefined) return false
+    const organization = access.organizationOf(caller)
     if (!shedder.refuses(organization, method === "GET" || method === "HEAD" ? "read" : "write", now)) return false
     const body = JSON.stringify(errorBody(errorShapeOf(pathOf(url)), "unavailable", tooManyMessage))
     const flat = flattenedFor({ headers, url }, status, body)
@@ -57,6 +63,10 @@ export class EarlyRefusal {
     })
     response.end(text, "latin1")
     seriesOf(method).add(status, 0)
+    const logged = access.loggedOf(caller)
+    const keep = logged && recorder.counted(logged, status)
+    if (keep !== undefined)
+      keep(answeredRequest({ request, response }, undefined, { at, seconds: 0 }, { ...state, status, answer: text }))
     return true
   }
 }

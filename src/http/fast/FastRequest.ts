@@ -8,9 +8,11 @@ import { Cause, type Clock, type Context, Effect, Exit, type Fiber, Result } fro
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpApiError } from "effect/http-api"
 import { answerFields, flattenedFor, logAnswer, pathOf } from "../answerFields.ts"
+import { clientGone } from "../edge.ts"
 import { errorBody, errorShapeOf, errorStatus } from "../errors.ts"
 import { failureOf } from "../failureOf.ts"
 import type { LoadShedder } from "../LoadShedder.ts"
+import type { AnsweredRequest, RequestRecorder } from "../RequestRecorder.ts"
 import { makeRequestState, type RateDecision, type RateResult, type RequestStateShape } from "../RequestState.ts"
 import type { RetryGrowth } from "../RetryGrowth.ts"
 import type { Connection, Connections, PendingRequest } from "./Connections.ts"
@@ -26,6 +28,7 @@ export interface FastLaneContext {
   readonly connections: Connections
   readonly growth: RetryGrowth
   readonly shedder: LoadShedder
+  readonly recorder: RequestRecorder
 }
 
 /** One of Node's requests, with its answer. */
@@ -34,12 +37,34 @@ export interface Incoming {
   readonly response: ServerResponse
 }
 
-/** Nginx' status for a client that did not wait for its answer, in metrics only. */
-const clientGone = 499
-
 /** The time since a request began, in seconds. */
 export const secondsSince = (startedNanos: bigint, clock: Clock.Clock): number =>
   Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e9
+
+/** A request of the lane, and its answer, for the request log. */
+export const answeredRequest = (
+  { request }: Incoming,
+  route: FastRoute | undefined,
+  time: Pick<AnsweredRequest, "at" | "seconds">,
+  {
+    answer,
+    body,
+    facts,
+    requestId,
+    status
+  }: Pick<RequestStateShape, "body" | "facts" | "requestId"> & Pick<AnsweredRequest, "answer" | "status">
+): AnsweredRequest => ({
+  ...time,
+  method: request.method!,
+  route: route?.path,
+  url: request.url!,
+  status,
+  requestId,
+  address: request.socket.remoteAddress,
+  body,
+  answer,
+  facts
+})
 
 export abstract class FastRequest<Route extends FastRoute> implements PendingRequest {
   before: Link | undefined
@@ -140,7 +165,19 @@ export abstract class FastRequest<Route extends FastRoute> implements PendingReq
     response.writeHead(status, fields)
     // Node writes ASCII faster when it is declared as such.
     response.end(text, bytes === text.length ? "latin1" : "utf8")
+    this.wrote(status, text)
+  }
+
+  /** Ends a request whose answer was written. */
+  protected wrote(status: number, text?: string): void {
     this.end(status)
+    const { clock, recorder } = this.lane
+    const { caller } = this.state
+    const keep = caller && recorder.counted(caller, status)
+    if (keep === undefined) return
+    const time = { at: clock.currentTimeMillisUnsafe(), seconds: secondsSince(this.startedNanos, clock) }
+    const answer = status < 400 ? undefined : text
+    keep(answeredRequest(this.incoming, this.route, time, { ...this.state, status, answer }))
   }
 
   /** Ends the request: it is counted by its status, and no longer waited for. */

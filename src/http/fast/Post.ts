@@ -110,6 +110,7 @@ export class Post extends FastRequest<PostRoute> {
     const taken = route.take(principal)
     const post = new Post(incoming, target, lane, { length, principal })
     post.state.admitted = organization
+    post.state.caller = route.loggedOf(principal)
     post.counted(taken)
     return true
   }

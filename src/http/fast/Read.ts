@@ -4,7 +4,7 @@
 import { Cause, Effect, Result } from "effect"
 import { cachingFields, hasAlready } from "../cacheHeaders.ts"
 import { makeRequestState, type RateDecision } from "../RequestState.ts"
-import { type FastLaneContext, FastRequest, type Incoming, secondsSince } from "./FastRequest.ts"
+import { answeredRequest, type FastLaneContext, FastRequest, type Incoming, secondsSince } from "./FastRequest.ts"
 import type { TaggedAnswer } from "./marks.ts"
 import type { ReadRoute } from "./routes.ts"
 import type { Target } from "./Targets.ts"
@@ -66,21 +66,35 @@ export class Read extends FastRequest<ReadRoute> {
     if (isPass(taken)) {
       const result = resultOf(route, input)
       if (Result.isSuccess(result)) {
-        const { requestId } = makeRequestState(headers["x-request-id"])
+        const state = makeRequestState(headers["x-request-id"])
         const fields = taken === undefined ? undefined : route.fieldsOf(taken)
-        const status = writeTagged(incoming, result.success, fields, requestId)
-        route.series.add(status, secondsSince(startedNanos, clock))
+        const status = writeTagged(incoming, result.success, fields, state.requestId)
+        const seconds = secondsSince(startedNanos, clock)
+        route.series.add(status, seconds)
+        const logged = route.loggedOf(principal)
+        const keep = logged && lane.recorder.counted(logged, status)
+        if (keep !== undefined)
+          keep(
+            answeredRequest(
+              incoming,
+              route,
+              { at: clock.currentTimeMillisUnsafe(), seconds },
+              { ...state, status, answer: undefined }
+            )
+          )
         return true
       }
     }
-    new Read(incoming, target, lane, startedNanos).counted(taken)
+    const read = new Read(incoming, target, lane, startedNanos)
+    read.state.caller = route.loggedOf(principal)
+    read.counted(taken)
     return true
   }
 
   protected passed(): void {
     const result = resultOf(this.route, this.input)
     if (Result.isFailure(result)) this.fail(result.failure)
-    else this.end(writeTagged(this.incoming, result.success, this.state.responseHeaders, this.state.requestId))
+    else this.wrote(writeTagged(this.incoming, result.success, this.state.responseHeaders, this.state.requestId))
   }
 }
 

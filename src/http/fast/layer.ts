@@ -8,6 +8,7 @@ import type { HttpApi } from "effect/http-api"
 import { isTraced } from "../../common/isTraced.ts"
 import { CurrentLoadShedder } from "../LoadShedder.ts"
 import { RequestMeter } from "../RequestMeter.ts"
+import { CurrentRequestRecorder } from "../RequestRecorder.ts"
 import { CurrentRetryGrowth } from "../RetryGrowth.ts"
 import { settingsOf } from "../smallContext.ts"
 import { Connections } from "./Connections.ts"
@@ -36,7 +37,8 @@ export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions)
       const shared = {
         clock: Context.get(context, Clock.Clock),
         growth: Context.get(context, CurrentRetryGrowth),
-        shedder: Context.get(context, CurrentLoadShedder)
+        shedder: Context.get(context, CurrentLoadShedder),
+        recorder: Context.get(context, CurrentRequestRecorder)
       }
       const early = new EarlyRefusal({
         ...shared,

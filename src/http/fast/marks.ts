@@ -7,7 +7,7 @@ import { type Context, Effect, Result } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { hasAlready, notModified, type Tag, taggedJson } from "../cacheHeaders.ts"
-import type { RateDecision, RateResult } from "../RequestState.ts"
+import type { Caller, RateDecision, RateResult } from "../RequestState.ts"
 
 const handlerMark = Symbol("sluice/http/fast/handler")
 const accessMark = Symbol("sluice/http/fast/access")
@@ -81,8 +81,10 @@ export interface Access<Principal = unknown, Decision extends RateDecision = Rat
   readonly isLeft: (endpoint: HttpApiEndpoint.Top) => boolean
   /** The organization of a caller. */
   readonly organizationOf: (principal: Principal) => string
-  /** The organization of a caller who is known without a wait, whatever it may do. Counts nothing. */
-  readonly callerOf: (headers: IncomingHttpHeaders, nowMillis: number) => string | undefined
+  /** The caller whose requests the request log keeps; undefined for one of whom it keeps nothing. */
+  readonly loggedOf: (principal: Principal) => Caller | undefined
+  /** A caller who is known without a wait, whatever it may do. Counts nothing. */
+  readonly callerOf: (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
   /** For one endpoint: counts a request, once. */
   readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => RateResult<Decision>
   /** The headers of a counted request's answer, their names in lower case; undefined if there are none. */

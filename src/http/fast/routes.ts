@@ -23,6 +23,8 @@ export interface EncodedError {
 export interface FastRoute extends Omit<Access, "principalOf" | "takeOf"> {
   readonly take: ReturnType<Access["takeOf"]>
   readonly principalOf: ReturnType<Access["principalOf"]>
+  /** The endpoint's path, with `:name` for each parameter. */
+  readonly path: string
   readonly series: RouteSeries
   /** The changes that middlewares make to an error. */
   readonly mapError: (error: unknown) => unknown
@@ -199,6 +201,7 @@ const commonOf = (
     ...access,
     principalOf: access.principalOf(endpoint),
     take: access.takeOf(endpoint),
+    path: endpoint.path,
     series: meter.series(endpoint.method, endpoint.path),
     mapError,
     encodeError

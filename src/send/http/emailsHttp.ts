@@ -3,21 +3,25 @@
  * key's organization and mode.
  */
 import { hash } from "node:crypto"
-import { Clock, Effect, Result } from "effect"
+import { Clock, Context, Effect, Result } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import type { BulkheadFull } from "../../common/Bulkhead.ts"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful } from "../../http/fast/marks.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
+import { RequestState } from "../../http/RequestState.ts"
 import { rawBody } from "../../http/rawBody.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { CallCounts, type CallCountsShape } from "../../platform/CallCounts.ts"
-import { AcceptEmails, type EmailOwner } from "../emails/AcceptEmails.ts"
+import { AcceptEmails, type AcceptFault, type EmailOwner } from "../emails/AcceptEmails.ts"
 import { type EmailDetail, Emails, type EmailView } from "../emails/Emails.ts"
 import type { EmailForm, ListedEmail, ShownEmail } from "../emails/forms.ts"
 import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "../emails/readMessage.ts"
+import { refusedSend } from "../emails/refusedSend.ts"
 import { makeSendMetrics, type SendMetrics } from "../emails/SendMetrics.ts"
+import type { Mode } from "../index.ts"
 import { lastEventOf } from "../rules/emailStates.ts"
+import { isSendRejection } from "../rules/rejections.ts"
 import { csvAnswer } from "./csvExport.ts"
 import { emailFault, inTime, sendingFault } from "./emailErrors.ts"
 import { type EmailFilterParameters, EmailsApi } from "./emailsApi.ts"
@@ -42,6 +46,14 @@ const repeatedBy = (key: string | undefined) =>
 const withReplayed = <A>(body: A, isReplay: boolean) =>
   HttpApiSchema.withHeaders({ body, headers: isReplay ? { "idempotency-replayed": "true" } : {} })
 
+/** Leaves what the rules decided by for the request log, if it was they who refused. */
+const noteRefused = (mode: Mode, error: AcceptFault, emails: ReadonlyArray<ReadEmail>): Effect.Effect<void> =>
+  Effect.withFiber((fiber) => {
+    if (isSendRejection(error))
+      Context.getUnsafe(fiber.context, RequestState).facts = refusedSend(mode, error.code, emails)
+    return Effect.void
+  })
+
 /** Sends what a request asks for, once it has been checked by `read`. */
 const makeSend = ({ calls, metrics, sending }: Services) =>
   Effect.fnUntraced(function* (
@@ -55,6 +67,7 @@ const makeSend = ({ calls, metrics, sending }: Services) =>
       return yield* SendInvalidRequest.of(emails.failure)
     }
     const sent = yield* sending.send({ keyId, mode, organizationId }, emails.success, yield* repeatedBy(key)).pipe(
+      Effect.tapError((error) => noteRefused(mode, error, emails.success)),
       Effect.catch((error) => Effect.flatMap(Clock.currentTimeMillis, (now) => sendingFault(error, now))),
       inTime,
       Effect.tapError(({ error }) => Effect.sync(() => metrics.refused(error.code)))

@@ -42,6 +42,9 @@ export const operatorSection = (platform: () => ConsolePlatform): void => {
         await page.goto(`${adminUrl}/console${path}`)
         await expectView(page, `operator-${name}`, title)
       }
+      const requests = page.getByRole("table", { name: "Requests of the last seven days" })
+      await requests.getByRole("link", { name: "POST /v1/send/emails" }).first().click()
+      await expectView(page, "operator-request", "POST /v1/send/emails")
       await page.goto(`${adminUrl}/console/organizations/${paused.organization}`)
       await tabTo(page, page.getByLabel("Account", { exact: true }))
       await page.keyboard.type("test")

@@ -5,7 +5,14 @@ import { query } from "../../cli/support.ts"
 import { accessibilityFaults } from "../../support/browser.ts"
 import { expectView, heading, picture, press, settled, tabTo, typeInto, watch } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
-import { ask } from "../fill.ts"
+import { ask, until } from "../fill.ts"
+
+interface Ids {
+  readonly eventId: string
+  readonly deliveryId: string
+  readonly emails: Readonly<Record<string, string>>
+  readonly requestId: string
+}
 
 /** Puts reports of other mail systems about a domain there. Their names are theirs to choose. */
 const putReports = async (databaseUrl: string, domain: string): Promise<void> => {
@@ -28,7 +35,7 @@ const putReports = async (databaseUrl: string, domain: string): Promise<void> =>
 }
 
 /** The views of a filled organization. */
-const viewsOf = ({ filled }: ConsolePlatform, eventId: string, deliveryId: string, emails: Record<string, string>) =>
+const viewsOf = ({ filled }: ConsolePlatform, { deliveryId, emails, eventId, requestId }: Ids) =>
   [
     ["overview", "", "Overview"],
     ["events", "/events", "Events"],
@@ -46,6 +53,9 @@ const viewsOf = ({ filled }: ConsolePlatform, eventId: string, deliveryId: strin
     ["domain", `/domains/${filled.domain}`, "northwind.example"],
     ["suppressions", "/suppressions", "Suppressions"],
     ["keys", "/keys", "API keys"],
+    ["requests", "/requests", "Requests"],
+    ["requests-failed", "/requests?status=4xx&hours=24", "Requests"],
+    ["request", `/requests/${requestId}`, /^DELETE /],
     ["audit", "/audit", "Audit"],
     ["billing", "/billing", "Plan and usage"]
   ] as const
@@ -73,7 +83,14 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
         bounced: await idOf("bounced"),
         held: await idOf("held")
       }
-      views = viewsOf(given, eventId, first(deliveries, "id"), emails)
+      // A failure, with bodies to show.
+      await fetch(`${url}/v1/keys/key_none`, { method: "DELETE", headers: { authorization: `Bearer ${filled.key}` } })
+      const failed = await until(
+        () => at("/v1/requests?method=DELETE&status=404"),
+        ({ data }) => (data as ReadonlyArray<unknown>).length > 0
+      )
+      const requestId = first(failed, "id")
+      views = viewsOf(given, { deliveryId: first(deliveries, "id"), emails, eventId, requestId })
       context = await given.browser({ viewport: { width: 1280, height: 860 } })
       faults = watch(context, [url])
       page = await context.newPage()
@@ -211,6 +228,28 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       await typeInto(page, "Domain", "other.example")
       await page.keyboard.press("Enter")
       await page.getByText("No such email is bounced").waitFor()
+    })
+
+    it("[platform 2.12] filters requests by its address, opens one and comes back, by keyboard", async () => {
+      const { url } = platform()
+      await page.goto(`${url}/console/requests?method=DELETE&hours=24`)
+      const requests = page.getByRole("table", { name: "Requests of the last seven days" })
+      await requests.getByRole("link", { name: "DELETE /v1/keys/{id}" }).waitFor()
+      expect(await page.getByLabel("Method").inputValue()).toBe("DELETE")
+      await page.getByLabel("Status").selectOption("2xx")
+      await page.waitForURL(/method=DELETE&hours=24&status=2xx$/)
+      await page.getByText("No such request").waitFor()
+      await page.getByLabel("Status").selectOption("4xx")
+      await press(page, "link", "DELETE /v1/keys/{id}")
+      await heading(page, /^DELETE /)
+      await page.getByRole("region", { name: "Body of the answer" }).getByText("not_found").waitFor()
+      await page.goBack()
+      await page.waitForURL(/method=DELETE&hours=24&status=4xx$/)
+      await requests.getByRole("link", { name: "DELETE /v1/keys/{id}" }).waitFor()
+      await typeInto(page, "X-Request-Id", "req-of-nobody")
+      await page.keyboard.press("Enter")
+      await page.getByText("No such request").waitFor()
+      expect(await accessibilityFaults(page)).toEqual([])
     })
 
     it("shows events as they come, and stops while it is paused", async () => {

@@ -48,6 +48,12 @@ const operators =
       })
     )
 
+/** Requests that the log has written. */
+const logged: Fill = async ({ make }) => {
+  await each(() => make("GET", "/v1/keys"))
+  await until(async () => (await make("GET", "/v1/requests")).data.length >= numbers.length)
+}
+
 /** Puts at least five items into the list of each endpoint that gives cursors. */
 const fills: Readonly<Record<string, Fill>> = {
   "GET /v1/events": ({ make }) => each((number) => make("GET", `/v1/telco/lookup/212555010${number}`)),
@@ -101,10 +107,12 @@ const fills: Readonly<Record<string, Fill>> = {
     each((number) => make("POST", "/v1/send/suppressions", { email: `a${number}@${sendsFrom}` })),
   "GET /v1/billing/invoices": invoices,
   "GET /v1/audit": ({ make }) => each(() => make("POST", "/v1/keys", { services: [], scopes: [] })),
+  "GET /v1/requests": logged,
   "GET /v1/keys": ({ make }) => each(() => make("POST", "/v1/keys", { services: [], scopes: [] })),
   "GET /admin/v1/organizations": operators("/organizations", (number) => ({ name: `Page ${number}` })),
   "GET /admin/v1/organizations/{id}/keys": operators("/organizations/{id}/keys", () => ({ services: [], scopes: [] })),
   "GET /admin/v1/organizations/{id}/audit": operators("/organizations/{id}/site-credentials", () => ({})),
+  "GET /admin/v1/organizations/{id}/requests": logged,
   "GET /admin/v1/organizations/{id}/site-credentials": operators("/organizations/{id}/site-credentials", () => ({})),
   "GET /admin/v1/organizations/{id}/numbers": operators("/organizations/{id}/numbers", (number) => ({
     numbers: [`212555010${number}`]

@@ -29,6 +29,7 @@ const table: ReadonlyArray<readonly [path: RegExp, rights: Rights | ((endpoint: 
   [/^\/v1\/send\//, { service: "send" }],
   [/^\/v1\/billing\//, byMethod("platform:billing:read", "platform:billing:manage")],
   [/^\/v1\/audit$/, { scope: "platform:audit:read" }],
+  [/^\/v1\/requests\b/, { scope: "platform:requests:read" }],
   [/^\/v1\/keys\b/, { scope: "platform:keys:manage" }],
   [/^\/v1\/console\/(session|portal)$/, {}]
 ]

@@ -75,6 +75,8 @@ export interface Belongings {
   readonly invoice: Lazy<string>
   /** A number of its inventory. */
   readonly number: Lazy<string>
+  /** A request of the request log. */
+  readonly request: Lazy<string>
 }
 
 export interface Account {
@@ -276,6 +278,15 @@ const belongingsOf = ({ admin, id, make, sendsFrom, world }: Making): Belongings
     number: lazily(async () => {
       await admin("POST", "/numbers", { numbers: ["2125550199"] })
       return "2125550199"
+    }),
+    request: lazily(async () => {
+      await make("GET", "/v1/keys")
+      let requests: ReadonlyArray<{ readonly id: string }> = []
+      await until(async () => {
+        requests = (await make("GET", "/v1/requests")).data
+        return requests.length > 0
+      })
+      return requests[0]!.id
     })
   }
 }
@@ -287,13 +298,14 @@ export const putMissed = ({ databaseUrl }: World, organization: string, endpoint
 /** Columns that a replay changes by itself, after the request that began it. */
 const replayProgress = ["status", "sent", "finished_at", "after_idx", "after_sequence", "after_created_at"]
 
-/** Every row that an organization has once the reactors have written what is decided, but for what changes by itself: when a key was last used, and what was counted. */
+/** Every row that an organization has once the reactors have written what is decided, but for what changes by itself: when a key was last used, what was counted, and the requests themselves. */
 export const rowsOf = async ({ databaseUrl, settled }: World, organization: string): Promise<ReadonlyArray<string>> => {
   await settled()
   const tables = await query<{ name: string }>(
     databaseUrl,
     `select table_name as name from information_schema.columns
-     where column_name = 'organization_id' and table_schema = 'public' and table_name not in ('usage_hours')`
+     where column_name = 'organization_id' and table_schema = 'public' and table_name not in ('usage_hours')
+       and table_name not like 'api_requests%'`
   )
   const rows = await Promise.all(
     tables.map(({ name }) =>
@@ -322,6 +334,8 @@ export const useWorld = (database: MakeDatabase = makeCopy("seeded")): (() => Wo
         database,
         adminKey,
         nameServers: ["127.0.0.1:1"],
+        // Nothing is sampled.
+        requestLog: { successesPerSecond: 1_000, failuresPerSecond: 1_000 },
         billing: {
           catalogue: builtInCatalogue,
           terms: { settlement: "by operator", graceMillis: 86_400_000, dueMillis: 86_400_000 }
