@@ -34,6 +34,7 @@ export type {
   LookAnswer,
   Operation
 } from "./engine/Operations.ts"
+export type { OutsideCall, OutsideService } from "./engine/OutsideService.ts"
 export { type Outcome, type PlayOptions, play } from "./engine/play.ts"
 export {
   Fault,
@@ -65,6 +66,7 @@ export type {
   Projection,
   SentenceContext,
   Sentences,
+  SimulatedWorker,
   StateContext,
   UntilContext,
   Workload

@@ -36,7 +36,7 @@ export const engineWorkers: ReadonlyArray<Variant> = [
     replace:
       "const once = { key: `${onceKeyOf(id, round)} ${Math.random()}`, digest: worker.name, windowMillis: windowMillis! }",
     sentence: "a payment counts twice once the process dies behind its reply",
-    finders: ["workers/worker.unit"]
+    finders: ["workers/worker.unit", "workerRules.sim"]
   },
   {
     name: "engine: a reply has the key of the one before an operator's retry",
@@ -71,14 +71,14 @@ export const engineWorkers: ReadonlyArray<Variant> = [
     find: "worker.run(stored.job, { key: id, attempt,",
     replace: "worker.run(stored.job, { key: `${id}.${attempt}`, attempt,",
     sentence: "a customer is charged again with each attempt",
-    finders: ["workers/worker.unit"]
+    finders: ["workers/worker.unit", "workerRules.sim"]
   },
   {
     name: "engine: jobs of different frames share a key",
     find: "const id = `${worker.name}.${partition}.${sequence}.${index}.${now}`",
     replace: "const id = `${worker.name}.${partition}.${index}.${now}`",
     sentence: "an order is taken for another one, and is never charged",
-    finders: ["workers/worker.unit"]
+    finders: ["workers/worker.unit", "workerRules.sim"]
   },
   {
     name: "engine: pauses between attempts are ignored",

@@ -7,6 +7,7 @@ import { brakeHoldMillis } from "../../engine/limits.ts"
 import { epochMillis } from "../kernel/World.ts"
 import type { Observer } from "./Checker.ts"
 import type { Woken } from "./Decisions.ts"
+import { workersAreThrough } from "./heal.ts"
 import type { Simulation } from "./Simulation.ts"
 import { type ActorHistory, type Commit, type Moment, nameOf } from "./Truth.ts"
 import type { Eventually } from "./Workload.ts"
@@ -189,8 +190,8 @@ export class Deadlines {
   private judgeOne(begun: Begun): void {
     const { simulation } = this
     if (simulation.violations.length > 0 || this.now < this.endOf(begun)) return
-    // The engine owes a wake: the rule is not to blame.
-    if ([...this.dues()].some((due) => due < this.now - lateMillis)) {
+    // The engine owes a wake, or the end of a job: the rule is not to blame.
+    if (!workersAreThrough(simulation) || [...this.dues()].some((due) => due < this.now - lateMillis)) {
       this.disturb(0)
       return
     }

@@ -10,6 +10,7 @@ import type { ParkedRecord } from "../../engine/ports/Cursors.ts"
 import { isWaiting } from "../../engine/shell/outbox/deliverParked.ts"
 import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
+import { reactorNameOf } from "../../engine/workers/jobsReactor.ts"
 import { reactorsOf } from "./programReactors.ts"
 import type { Simulation } from "./Simulation.ts"
 import { booksName } from "./SqlEffects.ts"
@@ -77,9 +78,20 @@ export const heal = (simulation: Simulation): void => {
   simulation.askPatient()
 }
 
+/** A process keeps a job for so long, milliseconds: one with a clock that is ahead keeps it for longer. */
+const leaseMillis = 60_000
+
+/** When the last open job of a worker is due. */
+const latestDue = ({ stores }: Simulation): number => {
+  let latest = 0
+  for (const { jobs } of stores.workerJobs.values())
+    for (const { dueAt, isFailed } of jobs.values()) if (!isFailed) latest = Math.max(latest, dueAt)
+  return latest
+}
+
 /** Sets the clocks to a time at or after every frame that was ever written. */
 const setClocksRight = (simulation: Simulation): void => {
-  const last = simulation.truth.latestFrameTime
+  const last = Math.max(simulation.truth.latestFrameTime, latestDue(simulation) - leaseMillis)
   for (const { process } of simulation.living()) {
     process.clockStoppedAt = undefined
     process.clockOffset = 0
@@ -162,7 +174,7 @@ const isAtRest = (simulation: Simulation): boolean => {
     // A hanging statement has kept an old checkpoint from being removed.
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
-  if (!simulation.worker.isThrough) return false
+  if (!simulation.worker.isThrough || !workersAreThrough(simulation)) return false
   // These are sent again automatically.
   if (firstParked(simulation).some(isWaiting)) return false
   return true
@@ -200,6 +212,21 @@ const streamsAreThrough = ({ stores, workload }: Simulation, partition: Partitio
   const { sequence } = partition.core.head
   return reactorsOf(workload).every(
     ({ name }) => !partition.sentBack.has(name) && partition.feed.readBy(name) >= sequence
+  )
+}
+
+/** Whether the workers have made the jobs of the log, and all of them have ended. */
+export const workersAreThrough = (simulation: Simulation): boolean => {
+  const { stores, workload } = simulation
+  if (workload.workers === undefined) return true
+  for (const { open } of stores.workerJobs.values()) if (open > 0) return false
+  const partitions = simulation.newest()?.partitions() ?? []
+  if (partitions.length === 0) return false
+  return workload.workers.every(({ worker }) =>
+    partitions.every(
+      ({ core, feed, status }) =>
+        status._tag === "Serving" && feed.readBy(reactorNameOf(worker.name)) >= core.head.sequence
+    )
   )
 }
 

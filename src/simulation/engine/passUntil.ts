@@ -1,5 +1,6 @@
 /** Lets time pass up to a time that matters. It leaps over the time in which nothing is due. Needs no service. */
 import { epochMillis } from "../kernel/World.ts"
+import { workersAreThrough } from "./heal.ts"
 import type { Simulation } from "./Simulation.ts"
 
 /** Within this time an engine notices that its clock was set forth, milliseconds. */
@@ -38,8 +39,9 @@ const tellOfTime = (simulation: Simulation): void => {
 const passBy = (simulation: Simulation, millis: number, isAwake: boolean): void => {
   const isTold = simulation.passes++ % unnoticedEvery !== unnoticedEvery - 1
   const rest = isTold ? toldMillis : noticedMillis
-  if (millis > noticedMillis) {
-    simulation.deadlines.leap(millis - rest, isAwake)
+  if (millis > noticedMillis && simulation.outside.mayLeap(millis)) {
+    // An attempt of a worker waits by the monotonic clock, which a leap leaves alone.
+    simulation.deadlines.leap(millis - rest, isAwake && workersAreThrough(simulation))
     simulation.marks.reach("rule, time has jumped")
     if (isTold) tellOfTime(simulation)
   }

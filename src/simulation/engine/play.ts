@@ -9,7 +9,7 @@ import { Prng } from "../kernel/Prng.ts"
 import { epochMillis, RunawaySimulation } from "../kernel/World.ts"
 import type { Checker } from "./Checker.ts"
 import { engineCheckers } from "./checkers/index.ts"
-import { comeToRest, hasNothingLeft, heal, restMillis } from "./heal.ts"
+import { comeToRest, hasNothingLeft, heal, restMillis, workersAreThrough } from "./heal.ts"
 import { type Marks, messageMarks } from "./Marks.ts"
 import { awaitDeadlines } from "./passUntil.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -90,6 +90,8 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
       simulation.world.advanceUntil(simulation.world.now + settlingMillis, () => hasNothingLeft(simulation))
       simulation.world.advance(restMillis)
       awaitDeadlines(simulation)
+      if (!workersAreThrough(simulation))
+        simulation.world.advanceUntil(simulation.world.now + settlingMillis, () => workersAreThrough(simulation))
       simulation.rested()
       simulation.healed()
     }
