@@ -6,6 +6,7 @@ import { risks } from "../platform/model.ts"
 import { intakeOutcomes } from "../send/feedback/intake/FeedbackIntake.ts"
 import { importedBytes } from "../send/feedback/intake/limits.ts"
 import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
+import { verdictStatuses } from "../send/senders/authentication/authenticationVerdict.ts"
 import { domainStatuses, proofs } from "../send/senders/domains/model.ts"
 import { AdminAccess } from "./access.ts"
 import { organizationId } from "./organizationId.ts"
@@ -84,6 +85,15 @@ const SendFact = Schema.Struct({
   fact: Schema.JsonObject
 }).annotate({ identifier: "SendAccountFact" })
 
+const DomainAuthentication = Schema.Struct({
+  record: Schema.Literals(["SPF", "DMARC"]),
+  name: Schema.String,
+  status: Schema.Literals(verdictStatuses),
+  message: Schema.String.annotate({ description: "The fault and the repair, in one sentence" }),
+  advised: Schema.NullOr(Schema.String).annotate({ description: "The text to set; null where there is none to copy" }),
+  checkedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+}).annotate({ identifier: "SendDomainAuthenticationShown" })
+
 const DomainShown = Schema.Struct({
   id: Schema.String,
   mode: Schema.Literals(modes),
@@ -91,6 +101,12 @@ const DomainShown = Schema.Struct({
   status: Schema.Literals(domainStatuses),
   proof: Schema.NullOr(Schema.Literals(proofs)).annotate({
     description: "Why it counts as verified: its records, an operator's word, or that it is a test key's"
+  }),
+  lacks: Schema.Array(Schema.Struct({ record: Schema.String, name: Schema.String, value: Schema.String })).annotate({
+    description: "Needed records that the last check did not find, with the text to set"
+  }),
+  authentication: Schema.Array(DomainAuthentication).annotate({
+    description: "SPF and DMARC as the last check found them; empty before it, and for a test key"
   })
 }).annotate({ identifier: "SendDomainShown" })
 
@@ -168,6 +184,23 @@ export const sendGroup = HttpApiGroup.make("send")
         summary: "Import a bounce or complaint",
         description:
           "A mail that came to a return path of this platform, as its headers say. `taken`: it is counted, now or before. `silent`: it says nothing that counts. `late`: its email is not kept any more. `none`: it is no report. `stray`: it came to no return path, and has none in it."
+      })
+    ),
+    HttpApiEndpoint.get("showDomain", "/admin/v1/organizations/:id/send/domains/:domain", {
+      params: {
+        id: organizationId,
+        domain: Schema.String.check(
+          Schema.isPattern(/^[^\p{Cc}\p{Cs}]+$/u, { message: "Expected a domain" }),
+          Schema.isMaxLength(maximumAddressLength)
+        ).annotate({ description: "A domain that the organization has added" })
+      },
+      query: { mode },
+      success: DomainShown,
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Show a domain",
+        description: "One that the organization has added, with what the last check of its records found."
       })
     ),
     HttpApiEndpoint.post("verifyDomain", "/admin/v1/organizations/:id/send/domains/verify", {

@@ -12,7 +12,8 @@ import { type OrganizationNotFound, Organizations } from "../platform/Organizati
 import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { type AccountOf, type AccountUnavailable, type ActRefused, type Mode, SendOperator } from "../send/index.ts"
 import { type CheckError, DomainChecks } from "../send/senders/domains/DomainChecks.ts"
-import { statusOf } from "../send/senders/domains/model.ts"
+import { shownRecords } from "../send/senders/domains/dnsRecords.ts"
+import { type Domain, statusOf } from "../send/senders/domains/model.ts"
 import { normalizedDomain } from "../send/senders/domains/normalizedDomain.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminApi } from "./adminApi.ts"
@@ -27,6 +28,25 @@ const answered = <A>(effect: Effect.Effect<A, Failure>) =>
     AccountUnavailable: repeatable,
     SqlError: unavailable
   })
+
+/** A domain as operators see it: what it lacks, and what is wrong with its SPF and DMARC. */
+const domainShown = (domain: Domain, advisedSpf: string) => ({
+  id: domain.id,
+  mode: domain.mode,
+  name: domain.name,
+  status: statusOf(domain),
+  proof: domain.proof,
+  lacks: shownRecords(domain, domain.records, advisedSpf)
+    .filter(({ required, status }) => required && status !== "verified")
+    .map(({ name, record, value }) => ({ record, name, value })),
+  authentication:
+    domain.authentication === null
+      ? []
+      : domain.authentication.verdicts.map((verdict) => ({
+          ...verdict,
+          checkedAt: domain.authentication!.checkedAt
+        }))
+})
 
 interface DomainToVerify {
   readonly mode?: Mode | undefined
@@ -85,23 +105,33 @@ export const layerSend = HttpApiBuilder.group(
           return done
         })
       )
-    const verifyDomain = Effect.fnUntraced(function* (id: string, given: DomainToVerify) {
-      const { domain: name, mode = "live", unchecked = false } = given
+    const domainOf = Effect.fnUntraced(function* (id: string, name: string, mode: Mode) {
       yield* organizations.get(id)
       const known = normalizedDomain(name)
       const domain = known === undefined ? undefined : yield* checks.find({ organizationId: id, mode }, known)
       if (domain === undefined)
         return yield* EnvelopeNotFound.of(`The organization has no domain ${quote(name)} in the mode ${mode}.`)
-      const verified = (yield* unchecked ? checks.vouch(domain) : checks.check(domain)) ?? domain
-      const shown = { mode, name: verified.name, status: statusOf(verified), proof: verified.proof }
-      yield* acts.record("send.domain_verified", id, { ...shown, unchecked })
-      return { id: verified.id, ...shown }
+      return domain
+    })
+    const verifyDomain = Effect.fnUntraced(function* (id: string, given: DomainToVerify) {
+      const { domain: name, mode = "live", unchecked = false } = given
+      const domain = yield* domainOf(id, name, mode)
+      const verified = (yield* unchecked ? checks.vouch(domain) : checks.check(domain, { isAsked: true })) ?? domain
+      const act = { mode, name: verified.name, status: statusOf(verified), proof: verified.proof, unchecked }
+      yield* acts.record("send.domain_verified", id, act)
+      return domainShown(verified, checks.advisedSpf)
     })
     return handlers.handleAll({
       takeFeedback: ({ payload }) =>
         Effect.catch(
           Effect.map(intake.takeFile(Buffer.from(payload.mail, "base64")), (outcome) => ({ outcome })),
           repeatable
+        ),
+      showDomain: ({ params, query }) =>
+        domainAnswered(
+          Effect.map(domainOf(params.id, params.domain, query.mode ?? "live"), (domain) =>
+            domainShown(domain, checks.advisedSpf)
+          )
         ),
       verifyDomain: ({ params, payload }) => domainAnswered(verifyDomain(params.id, payload)),
       show: ({ params, query }) =>

@@ -36,6 +36,7 @@ import { addDomainOfEmails, createEmailsTable, emailIndexes, findEmailsById } fr
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createEmailHours } from "../send/metrics/emailHours.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
+import { addDomainAuthentication } from "../send/senders/authentication/table.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createDirectoryNotices } from "../telco/DirectoryNotices.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
@@ -95,7 +96,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 41, name: "figures by the hour", run: Effect.andThen(createEmailHours, createAttemptHours) },
   { number: 42, name: "places of ingests", run: addIngestPlaces },
   { number: 43, name: "audit log", run: createAuditTable },
-  { number: 44, name: "rebuilds from states", run: addRebuilds }
+  { number: 44, name: "rebuilds from states", run: addRebuilds },
+  { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication }
 ]
 
 /** The indexes that are built while the platform runs, where a migration has left them out. */

@@ -57,6 +57,7 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice send cap": [["sluice send cap --help", "a sender's daily cap"]],
   "sluice domains": [["sluice domains verify --help", "by its records, or unchecked"]],
   "sluice domains verify": [["sluice domains verify example.com --org org_1a2b", "by its records"]],
+  "sluice domains show": [["sluice domains show example.com --org org_1a2b", "what its records lack"]],
   "sluice feedback": [["sluice feedback import ./bounces", "reports that were collected as files"]],
   "sluice feedback import": [["sluice feedback import ./bounces", "a folder of mails"]],
   "sluice suppressions": [["sluice suppressions export", "the list of the account of SLUICE_API_KEY, as CSV"]],

@@ -69,7 +69,11 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     TestEvents.layerWhenNeeded,
     SendOperator.layer,
     Subscriptions.layer,
-    DomainChecks.layer({ nameServers: config.nameServers })
+    DomainChecks.layer({
+      nameServers: config.nameServers,
+      returnPath: config.bounceDomain,
+      relaySpf: config.relaySpf
+    })
   ).pipe(
     Layer.provideMerge(
       EngineOnDemand.layerLazy(

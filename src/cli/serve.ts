@@ -231,6 +231,8 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     maxConnections: config.databasePool,
     secretsKeys: yield* secretsKeys(config, folder),
     nameServers: config.nameServers,
+    returnPath: config.bounceDomain,
+    relaySpf: config.relaySpf,
     publicUrl: () => reached.url,
     webhookTargets: config.webhookTargets,
     webhookRetryDelays: config.webhookRetryDelays,

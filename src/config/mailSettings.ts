@@ -1,7 +1,7 @@
 /** Defines the settings of sending (docs/platform.md, 9; docs/handoff.md), for the table in `settings.ts`. */
 import { relayTlsPolicies } from "../send/handoff/smtp/relayAddress.ts"
 import { integer, oneOf, secret, text, url } from "./kinds.ts"
-import { hostname, mailAddress, mailAddresses, nameServers, smtpUrl } from "./roomKinds.ts"
+import { hostname, mailAddress, mailAddresses, nameServers, relaySpf, smtpUrl } from "./roomKinds.ts"
 
 export const mailSettings = {
   upgradeUrl: url(
@@ -28,6 +28,11 @@ export const mailSettings = {
     fallback: "required",
     description:
       "Whether the relay must offer TLS with a certificate that this machine can verify, or mail also goes without; a relay on a loopback address never must"
+  }),
+  relaySpf: relaySpf({
+    env: "SLUICE_RELAY_SPF",
+    description:
+      "The terms by which an SPF record allows the relay to send, such as the include that it documents, or its addresses; SPF records of domains are checked for them; default: the relay is not looked for"
   }),
   smtpConnections: integer(
     1,

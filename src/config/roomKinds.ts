@@ -12,6 +12,7 @@ import { parseNatsAddress } from "../nats/address.ts"
 import { readAddress as readPostgresAddress } from "../postgres/address.ts"
 import { readAddress } from "../send/emails/addresses.ts"
 import { parseRelayAddress } from "../send/handoff/smtp/relayAddress.ts"
+import { parseRelaySpf } from "../send/senders/authentication/relaySpf.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
 import { parseProxy } from "../webhooks/sender/egressProxy.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
@@ -108,6 +109,12 @@ export const mailAddresses = setting("addresses such as fbl@example.com, several
   const addresses = value.split(",").map((one) => one.trim().toLowerCase())
   return addresses.every((one) => readAddress(one)?.text === one && !one.includes("<")) ? addresses : undefined
 })
+
+/** The terms of SPF records that allow the relay. */
+export const relaySpf = setting(
+  "SPF terms such as include:spf.relay.example or ip4:203.0.113.0/24, several separated by blanks or commas",
+  parseRelaySpf
+)
 
 /** Addresses that Node's resolver takes. */
 export const nameServers = setting("addresses such as 127.0.0.1:53, several separated by commas", (value) => {

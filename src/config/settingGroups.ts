@@ -55,6 +55,7 @@ export const settingGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   Email: [
     "SLUICE_SMTP_URL",
     "SLUICE_SMTP_TLS",
+    "SLUICE_RELAY_SPF",
     "SLUICE_SMTP_CONNECTIONS",
     "SLUICE_SMTP_RATE",
     "SLUICE_HOLD_MAIL",
@@ -127,6 +128,7 @@ export const settingExamples: Readonly<Record<string, string>> = {
   SLUICE_UPGRADE_URL: "https://example.com/plans",
   SLUICE_NAME_SERVERS: "127.0.0.1:53",
   SLUICE_SMTP_URL: "smtp://user:password@relay.example.com:587",
+  SLUICE_RELAY_SPF: "include:spf.relay.example",
   SLUICE_SMTP_RATE: "50",
   SLUICE_BOUNCE_DOMAIN: "bounces.example.com",
   SLUICE_BOUNCE_PORT: "25",

@@ -234,6 +234,8 @@ export const list = (
 ): Effect.Effect<FailedJobs, EngineRefused | WorkerJobsUnavailable, Engine> =>
   Effect.gen(function* () {
     const { jobs } = yield* workersOf(worker)
+    if (!Number.isInteger(page.limit) || page.limit < 1)
+      return yield* new EngineRefused({ message: `a page has 1 to ${maximumPage} jobs, not ${page.limit}` })
     const limit = Math.min(page.limit, maximumPage)
     const found = yield* jobs.failed(worker, { ...page, limit: limit + 1 })
     return {

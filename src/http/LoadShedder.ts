@@ -81,13 +81,15 @@ export interface InWork {
 
 /**
  * Whether another request would wait too long behind those in work. A process that is not busy waits for others, for a
- * database for example, and refuses nothing: more answers are no more work for it.
+ * database for example, and refuses nothing: more answers are no more work for it. The second bound looks at a process
+ * in which every organization has as many in work as the asking one: whoever holds requests open, with bodies that do
+ * not come for example, makes nobody else wait.
  */
 export const isBehind = ({ all, organizations, own }: InWork, { answersPerSecond, busy }: Pace, of: RequestClass) => {
   if (busy < busyFrom || all < turnFloor) return false
   const [shares, everyone] = patienceMillis[of]
-  const waits = (all / answersPerSecond) * 1_000
-  return waits > everyone || (waits > shares && own > all / organizations)
+  const waitOf = (requests: number) => (requests / answersPerSecond) * 1_000
+  return waitOf(all) > shares && (own > all / organizations || waitOf((own + 1) * organizations) > everyone)
 }
 
 /** Total time of the event loop so far, in milliseconds. */

@@ -1,5 +1,5 @@
 /**
- * Decides over several limits at once (docs/limits.md, "All of these limits or none"): each is asked by its own rule,
+ * Decides over several limits together (docs/limits.md, "All of these limits or none"): each is asked by its own rule,
  * and all are counted or none. Pure: the states come by a function, so that the same rule decides in memory and on an
  * engine.
  */

@@ -275,8 +275,9 @@ const kept = <E, R>(
   if (act === undefined || audit === undefined) return handled
   return Effect.tap(handled, (response) =>
     Effect.withFiber((fiber) => {
-      // A repeat under an idempotency key is answered, and nothing is done. A refusal is a failure.
-      if (response.headers["idempotency-replayed"] !== undefined) return Effect.void
+      // A repeat under an idempotency key is answered, and nothing is done. A refusal is a failure, but the one for the
+      // type of a body (415) is an answer of the decoder.
+      if (response.status >= 400 || response.headers["idempotency-replayed"] !== undefined) return Effect.void
       const principal = Context.getUnsafe(fiber.context as Context.Context<CurrentPrincipal>, CurrentPrincipal)
       const { remoteAddress } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const route = Context.getOption(fiber.context, HttpRouter.RouteContext)

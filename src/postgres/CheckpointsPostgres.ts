@@ -193,16 +193,19 @@ const reading = (
       ) newest
       where is_there order by key limit ${limit}`.unprepared
 
-  /** A step along the primary key for each organization, which ends with the page. */
+  /**
+   * A step along the primary key for each organization with actors of the kind, which ends with the page. A step reads
+   * over the others within the index: a step for each of them would take minutes where a kind is rare.
+   */
   const organizationsPage = (partition: number, { after, kind, limit, through }: OrganizationsRequest) =>
     sql<{ readonly organization: string }>`
       with recursive walked as (
         (select organization from engine_actors
-          where partition = ${partition} and (${after === undefined} or organization > ${after ?? ""})
+          where partition = ${partition} and kind = ${kind} and (${after === undefined} or organization > ${after ?? ""})
           order by organization limit 1)
         union all
         select (select a.organization from engine_actors a
-          where a.partition = ${partition} and a.organization > walked.organization
+          where a.partition = ${partition} and a.kind = ${kind} and a.organization > walked.organization
           order by a.organization limit 1)
         from walked where walked.organization is not null
       )

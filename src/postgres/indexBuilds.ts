@@ -1,7 +1,7 @@
 /**
  * Builds indexes on large tables while readers and writers go on (docs/upgrade.md, "Indexes of large tables"). A
  * migration makes an index itself where its table is small; otherwise the index is built afterwards, one at a time and
- * by one node. What a build has left behind is seen in the catalog: a finished partition is kept, an index that was cut
+ * by one node. The catalog shows the rest of an earlier build: a finished partition is kept, an index that was cut
  * short is dropped and built again. Needs `PgClient`, and a direct connection, as advisory locks do.
  */
 import { Cause, Data, Duration, Effect, Exit, Layer, Metric } from "effect"

@@ -196,8 +196,28 @@ it("[platform 9.13] a domain counts as verified on an operator's word, which is 
   const verify = ["domains", "verify", "Vouched.example", "--org", id]
   expect(refusal(await sluice([...verify, "--unchecked"], at))).toContain("Vouched.example")
   const { id: domain } = await ask("POST", "domains", { name: "vouched.example" })
+  const show = ["domains", "show", "vouched.example", "--org", id]
+  const before = (await ok(show, at)).split("\n")
+  expect(before[0]).toBe("vouched.example is pending")
+  expect(before[1]).toMatch(/^Ownership: set _sluice\.vouched\.example TXT sluice-verification=/)
+  expect(before[2]).toMatch(/^DKIM: set sluice-\w+\._domainkey\.vouched\.example TXT v=DKIM1; /)
+  expect(refusal(await sluice([...show, "--mode", "test"], at))).toContain("vouched.example")
   expect(await ok([...verify, "--unchecked"], at)).toBe("vouched.example is verified, unchecked\n")
+  expect(await ok(show, at)).toBe("vouched.example is verified, unchecked\n")
   expect(await ask("GET", `domains/${domain}`)).toMatchObject({ status: "verified", tier: "new" })
+  // Its SPF and DMARC verdicts, as an operator reads them.
+  const verdict = {
+    record: "SPF",
+    name: "vouched.example",
+    status: "missing",
+    message: "The SPF record of vouched.example does not name the relay.",
+    advised: "v=spf1 include:spf.relay.example -all"
+  }
+  const found = JSON.stringify({ checkedAt: 1, verdicts: [verdict] })
+  await query(databaseUrl, `update send_domains set authentication = '${found}'::jsonb where id = '${domain}'`)
+  expect(await ok(show, at)).toBe(
+    `vouched.example is verified, unchecked\nSPF: missing. ${verdict.message}\n  set ${verdict.advised}\n`
+  )
   expect((await actsOf(id)).slice(1)).toEqual([
     {
       act: "send.domain_verified",

@@ -31,7 +31,8 @@ const older: ReadonlyArray<Replacement> = [
   { file: "src/common/formatLevels.ts", from: "contentSizes: 2,", to: "" },
   { file: "src/common/formatLevels.ts", from: "orderedDeliveries: 3,", to: "" },
   { file: "src/common/formatLevels.ts", from: "endpointLabels: 4,", to: "" },
-  { file: "src/common/formatLevels.ts", from: "ingestPlaces: 5", to: "" },
+  { file: "src/common/formatLevels.ts", from: "ingestPlaces: 5,", to: "" },
+  { file: "src/common/formatLevels.ts", from: "rebuildsFromStates: 6", to: "" },
   {
     file: "src/send/account/actors/model.ts",
     from: "const bytes = { bytes: Schema.optionalKey(Schema.Finite) }",

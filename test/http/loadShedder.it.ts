@@ -84,6 +84,31 @@ it("[platform 8.5] is the same 503 where it is refused before anything else is l
   expect((await ask("sk_live_nobody")).map(({ status }) => status)).toEqual(requests.map(() => 401))
 })
 
+it("[platform 8.5] is no answer to probes, pages and unknown paths, whoever asks", async () => {
+  const { ask, key } = await platform().tenant()
+  const paths = [
+    "/livez",
+    "/readyz",
+    "/health",
+    "/openapi.json",
+    "/console",
+    "/v1/nothing",
+    "/v1/webhooks/wh_1/nothing"
+  ]
+  const statuses = () =>
+    Promise.all(
+      paths.map(async (path) => {
+        const headers = { authorization: `Bearer ${key}` }
+        return [path, (await fetch(`${platform().url}${path}`, { headers })).status]
+      })
+    )
+  await ask("GET", "/v1/webhooks")
+  const expected = await statuses()
+  Object.assign(shedder, { isPressed: () => true, refuses: () => true })
+  await expect.poll(async () => (await ask("GET", "/v1/webhooks")).status).toBe(503)
+  expect(await statuses()).toEqual(expected)
+})
+
 it("[platform 8.5] leaves no request in work, however it ends", async () => {
   const { ask, key } = await platform().tenant()
   const { url } = platform()

@@ -84,11 +84,18 @@ describe("[platform 8.5] requests in work", () => {
     ["read", shares(300, 300), false],
     ["read", shares(301, 76), true],
     ["read", shares(301, 75), false],
-    ["read", shares(601, 0), true],
+    ["read", shares(601, 0), false],
+    ["read", shares(600, 150), true],
+    ["read", shares(600, 149), false],
     ["write", shares(600, 600), false],
     ["write", shares(601, 151), true],
     ["write", shares(601, 150), false],
-    ["write", shares(1_201, 0), true]
+    ["write", shares(1_201, 0), false],
+    ["write", { all: 1_200, own: 1_200, organizations: 1 }, true],
+    ["write", { all: 1_199, own: 1_199, organizations: 1 }, false],
+    // One organization holds many open, and the others have few.
+    ["write", { all: 90_000, own: 299, organizations: 4 }, false],
+    ["write", { all: 90_000, own: 300, organizations: 4 }, true]
   ] as const)("given a %s behind %j at 1,000 answers a second, then it waits too long: %s", (of, inWork, expected) => {
     expect(isBehind(inWork, busy, of)).toBe(expected)
   })

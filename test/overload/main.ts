@@ -12,7 +12,7 @@ await longRun({
     factor: whole("how many times its capacity is sent", 5, 1, 20),
     connections: whole("connections of the flood", 1_000, 8, 10_000),
     slow: whole("clients that are slow to send or to read", 100, 0, 1_000),
-    behind: whole("requests that may wait on one connection", 4, 1, 64)
+    behind: whole("requests that may wait on one connection", 1, 1, 64)
   },
   run: runOverload,
   describe: describeOverload,

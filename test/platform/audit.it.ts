@@ -78,6 +78,13 @@ describe("the audit log", () => {
     expect(JSON.stringify([revoked, created])).not.toContain(made.body.key)
   })
 
+  it("[platform 2.11] keeps nothing of a request that is refused for the type of its body", async () => {
+    const tenant = await platform().tenant()
+    const refused = await tenant.ask("POST", "/v1/keys", {}, { "content-type": "text/plain" })
+    expect(refused.status).toBe(415)
+    expect(await entries(tenant)).toEqual([])
+  })
+
   it("[platform 2.11] is filtered, and comes in pages that belong to their filter", async () => {
     const tenant = await platform().tenant()
     for (const name of ["a", "b", "c"]) await tenant.ask("POST", "/v1/keys", { name, services: [], scopes: [] })

@@ -27,6 +27,8 @@ export interface NameServer {
   readonly answer: (name: string, answer: NameAnswer) => void
   /** How often addresses of a name were asked for, by questions for IPv4. */
   readonly asked: (name: string) => number
+  /** How often a name was asked for, by questions of any kind. */
+  readonly questions: (name: string) => number
 }
 
 const headBytes = 12
@@ -121,9 +123,11 @@ export const startNameServer: Effect.Effect<NameServer, never, Scope.Scope> = Ef
     Effect.callback<NameServer & { readonly close: () => void }>((resume) => {
       const answers = new Map<string, NameAnswer>()
       const asked = new Map<string, number>()
+      const questions = new Map<string, number>()
       const socket = createSocket("udp4")
       socket.on("message", (message, { address, port }) => {
         const { name, type } = readQuestion(message)
+        questions.set(name, (questions.get(name) ?? 0) + 1)
         if (type === typeA) asked.set(name, (asked.get(name) ?? 0) + 1)
         const answer = answers.get(name) ?? (name.includes(".") ? "unknown" : topLevelDomain)
         if (answer !== "silent") socket.send(reply(message, answer), port, address)
@@ -134,6 +138,7 @@ export const startNameServer: Effect.Effect<NameServer, never, Scope.Scope> = Ef
             address: `127.0.0.1:${socket.address().port}`,
             answer: (name: string, answer: NameAnswer) => void answers.set(name, answer),
             asked: (name: string) => asked.get(name) ?? 0,
+            questions: (name: string) => questions.get(name) ?? 0,
             close: () => socket.close()
           })
         )

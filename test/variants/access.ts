@@ -195,9 +195,16 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "audit: a repeated request is another act",
-    find: 'if (response.headers["idempotency-replayed"] !== undefined) return Effect.void\n      const principal',
-    replace: "const principal",
+    find: 'if (response.status >= 400 || response.headers["idempotency-replayed"] !== undefined) return Effect.void',
+    replace: "if (response.status >= 400) return Effect.void",
     sentence: "the audit log names a key twice that was made once",
+    finders: ["audit.it"]
+  },
+  {
+    name: "audit: a refused type of body is an act",
+    find: 'if (response.status >= 400 || response.headers["idempotency-replayed"] !== undefined) return Effect.void',
+    replace: 'if (response.headers["idempotency-replayed"] !== undefined) return Effect.void',
+    sentence: "the audit log names a key that was never made",
     finders: ["audit.it"]
   },
   {
@@ -230,9 +237,16 @@ export const access: ReadonlyArray<Variant> = [
   },
   {
     name: "shedding: all pay for the one that floods",
-    find: "waits > everyone || (waits > shares && own > all / organizations)",
-    replace: "waits > shares",
+    find: "own > all / organizations || waitOf((own + 1) * organizations) > everyone",
+    replace: "own >= 0",
     sentence: "an organization within its share is refused because of another one",
+    finders: ["loadShedder.unit"]
+  },
+  {
+    name: "shedding: what one organization holds open is everybody's wait",
+    find: "waitOf((own + 1) * organizations) > everyone",
+    replace: "waitOf(all) > everyone",
+    sentence: "an organization that sends bodies slowly has all others refused",
     finders: ["loadShedder.unit"]
   },
   {

@@ -61,9 +61,16 @@ export const engineWorkers: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: an outcome is offered to the store once",
-    find: ").pipe(Effect.retry(settleTries), Effect.uninterruptible)",
-    replace: ").pipe(Effect.uninterruptible)",
+    find: "settleOnce(context, job, outcome).pipe(Effect.retry(settleTries), Effect.uninterruptible)",
+    replace: "settleOnce(context, job, outcome)",
     sentence: "each restart of PostgreSQL repeats the effects under way",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a job is given back several times",
+    find: 'settleOnce(context, job, { _tag: "Returned", dueAt: now })',
+    replace: 'settle(context, job, { _tag: "Returned", dueAt: now })',
+    sentence: "two processes do one job concurrently, behind a lost answer of the store",
     finders: ["workers/worker.unit"]
   },
   {

@@ -96,6 +96,41 @@ export const send: ReadonlyArray<Variant> = [
     finders: ["checkResult.unit", "domainsHttp.e2e"]
   },
   {
+    name: "senders: an eleventh look-up of SPF is free",
+    find: "if (walk.lookups <= spfLookups) return true",
+    replace: "if (walk.lookups <= spfLookups + 1) return true",
+    sentence: "a record that receivers do not use counts as good, and strangers make the platform ask more names",
+    finders: ["spfVerdict.unit", "spfWalk.unit"]
+  },
+  {
+    name: "senders: what a refused part of SPF includes counts as allowed",
+    find: "const isAllowing = allows && qualifier ===",
+    replace: "const isAllowing = allows || qualifier ===",
+    sentence: "a domain whose record refuses the relay is told that all is well",
+    finders: ["spfVerdict.unit"]
+  },
+  {
+    name: "senders: a silent name server has no SPF record",
+    find: "walk.unanswered ??= question.name return undefined",
+    replace: "return []",
+    sentence: "an owner is told to set a record that is there, because a name server was slow",
+    finders: ["spfVerdict.unit", "checkAuthentication.it"]
+  },
+  {
+    name: "senders: a subdomain has its organization's own DMARC policy",
+    find: "name === nameOf(domain) ? record.policy : record.subdomains",
+    replace: "name === nameOf(domain) ? record.policy : record.policy",
+    sentence: "a subdomain without protection counts as protected",
+    finders: ["dmarcVerdict.unit"]
+  },
+  {
+    name: "senders: SPF and DMARC are checked once",
+    find: '!(isAsked || domain.stage === "verified")',
+    replace: "!isAsked",
+    sentence: "a record that breaks after the verification is never noticed",
+    finders: ["domainsHttp.e2e"]
+  },
+  {
     name: "senders: opening a link is enough",
     find: "Effect.map(senders.linked(token), ({ email }) =>",
     replace: "Effect.map(senders.confirm(token), ({ email }) =>",

@@ -688,7 +688,7 @@ export const sendDomainsRecords = <ThrowOnError extends boolean = false>(options
 /**
  * Look for a domain's records now
  *
- * Answers what was found; where something is missing, it is looked for again for 72 hours.
+ * Answers what was found; where something is missing, it is looked for again for 72 hours. SPF and DMARC are checked too: `authentication` of the domain has the verdicts.
  */
 export const sendDomainsVerify = <ThrowOnError extends boolean = false>(options: Options<SendDomainsVerifyData, ThrowOnError>) => (options.client ?? client).post<SendDomainsVerifyResponses, SendDomainsVerifyErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

@@ -943,6 +943,10 @@ export type SendDomain = {
      */
     region: string | null;
     records: Array<SendDomainRecord>;
+    /**
+     * SPF and DMARC as the last check found them; empty before it, and for a test key
+     */
+    authentication: Array<SendDomainAuthentication>;
     tier: 'new' | 'warming' | 'trusted';
     dailyCap: number;
     /**
@@ -960,6 +964,30 @@ export type SendDomain = {
     nextTier: SendNextTier | null;
 };
 
+export type SendDomainAuthentication = {
+    record: 'SPF' | 'DMARC';
+    /**
+     * The whole name of the TXT record: of the domain, or of the return path of the platform's mail
+     */
+    name: string;
+    /**
+     * `advice`: it works, and should be better. `invalid`: receivers cannot use it, or it harms. `unknown`: no name server answered. None of them stops mail
+     */
+    status: 'pass' | 'advice' | 'missing' | 'invalid' | 'unknown';
+    /**
+     * The fault and the repair, in one sentence
+     */
+    message: string;
+    /**
+     * The text to set; null where there is none to copy
+     */
+    advised: string | null;
+    /**
+     * ISO 8601
+     */
+    checkedAt: string;
+};
+
 export type SendDomainRecord = {
     record: 'Ownership' | 'DKIM' | 'SPF' | 'DMARC';
     /**
@@ -972,7 +1000,7 @@ export type SendDomainRecord = {
      */
     ttl: string;
     /**
-     * `not_started`: it is not looked for. `temporary_failure`: it was there, and was not found the last time
+     * `not_started`: the domain is verified without it. `temporary_failure`: it was there, and was not found the last time
      */
     status: 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
     value: string;
@@ -998,7 +1026,7 @@ export type SeenSendDomainRecord = {
      */
     ttl: string;
     /**
-     * `not_started`: it is not looked for. `temporary_failure`: it was there, and was not found the last time
+     * `not_started`: the domain is verified without it. `temporary_failure`: it was there, and was not found the last time
      */
     status: 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
     value: string;

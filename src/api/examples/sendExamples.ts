@@ -76,6 +76,25 @@ const records = [
   }
 ]
 
+const authentication = [
+  {
+    record: "SPF",
+    name: "acme.example",
+    status: "missing",
+    message: 'acme.example has no SPF record: set "v=spf1 include:spf.relay.example ~all" as a TXT record.',
+    advised: "v=spf1 include:spf.relay.example ~all",
+    checkedAt: exampleTime
+  },
+  {
+    record: "DMARC",
+    name: "_dmarc.acme.example",
+    status: "pass",
+    message: "The DMARC record at _dmarc.acme.example asks receivers to reject forged mail.",
+    advised: null,
+    checkedAt: exampleTime
+  }
+]
+
 const listedDomain = {
   id: "dom_hIY16s2esiaiiXQS4rkGkO",
   name: "acme.example",
@@ -97,7 +116,7 @@ const nextTier = {
   complaintRateBelow: 0.0005
 }
 
-const domain = { object: "domain", ...listedDomain, records, ...room, nextTier }
+const domain = { object: "domain", ...listedDomain, records, authentication, ...room, nextTier }
 
 const listedSender = {
   id: "snd_mi80zXMEYCiU2qcAOdCC0a",

@@ -51,7 +51,7 @@ export interface FiguresShown {
   readonly series: ReadonlyArray<{ readonly at: number }>
 }
 
-/** Figures, whatever they count. What is loading or unknown has the height of what will be there. */
+/** Figures, whatever they count. A part that loads or is unknown has the height of the figures to come. */
 export const Figures = <Shown extends FiguresShown>({
   actions,
   chart,

@@ -15,6 +15,7 @@ const tones: Readonly<Record<Tone, ReadonlyArray<string>>> = {
     "paid",
     "ready",
     "serving",
+    "pass",
     "ends"
   ],
   bad: [
@@ -29,6 +30,7 @@ const tones: Readonly<Record<Tone, ReadonlyArray<string>>> = {
     "uncollectible",
     "not_ready",
     "missing",
+    "invalid",
     "bad",
     "revoked"
   ],
@@ -44,6 +46,7 @@ const tones: Readonly<Record<Tone, ReadonlyArray<string>>> = {
     "expired",
     "skipped",
     "warming",
+    "advice",
     "degraded"
   ],
   idle: ["disabled", "cancelled", "canceled", "draft", "new", "none", "notowned", "closed", "test"],

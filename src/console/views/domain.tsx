@@ -1,5 +1,5 @@
 /**
- * Shows one domain: the records that it needs beside those that exist, its tier, and the conditions of the next one.
+ * Shows one domain: the records that it needs beside those that exist, SPF and DMARC, its tier, and the conditions of the next one.
  */
 import { type Answer, ask, get, post } from "../api.ts"
 import { go } from "../router.ts"
@@ -78,6 +78,47 @@ const Records = ({ domain }: { readonly domain: Shown }) => {
     </>
   )
 }
+
+/** SPF and DMARC: a line each with the sentence that says what to set. */
+const Authentication = ({ domain }: { readonly domain: Shown }) =>
+  domain.authentication.length === 0 ? (
+    <p class="note">
+      {session.value?.mode === "test" ? "Not checked in test mode." : "Not checked yet: “Check now” does."}
+    </p>
+  ) : (
+    <Table
+      caption="SPF and DMARC, as last checked"
+      items={domain.authentication}
+      keyOf={({ name, record }) => `${record} ${name}`}
+      columns={[
+        {
+          head: "Record",
+          isName: true,
+          cell: ({ name, record }) => (
+            <>
+              {record}
+              <span class="sub mono">TXT {name}</span>
+            </>
+          )
+        },
+        { head: "State", cell: ({ status }) => <Chip state={status} /> },
+        {
+          head: "Verdict",
+          cell: ({ advised, message, record }) => (
+            <>
+              {message}{" "}
+              {advised !== null && (
+                <span class="sub">
+                  <span class="mono">{advised}</span> <Copy text={advised} what={`the advised ${record} record`} />
+                </span>
+              )}
+            </>
+          )
+        },
+        { head: "Checked", cell: ({ checkedAt }) => <Time at={checkedAt} /> }
+      ]}
+    />
+  )
 
 const percent = (rate: unknown): string => `${(Number(rate) * 100).toFixed(2)} %`
 
@@ -160,6 +201,9 @@ export const Domain = ({ params }: { readonly params: Readonly<Record<string, st
         <>
           <Part title="Records">
             <Records domain={data} />
+          </Part>
+          <Part title="SPF and DMARC">
+            <Authentication domain={data} />
           </Part>
           <Part title="Tier">
             <Tier domain={data} />

@@ -29,8 +29,8 @@ type Undecided = WorkerJobOutcome extends infer One
 /** Tries of an outcome that the store does not take: while PostgreSQL restarts, an effect need not be repeated. */
 const settleTries = { times: 3, schedule: backoff(500, 2_000) }
 
-/** Records an outcome; false if the job is somebody else's by now, who then decides about it. */
-const settle = ({ jobs, worker }: WorkerContext, { attempt, id }: HeldJob, outcome: Undecided) =>
+/** Records an outcome, with one try; false if the job is somebody else's by now, who then decides about it. */
+const settleOnce = ({ jobs, worker }: WorkerContext, { attempt, id }: HeldJob, outcome: Undecided) =>
   Effect.suspend(() =>
     deadline(
       // Each outcome is whole with the two.
@@ -38,11 +38,18 @@ const settle = ({ jobs, worker }: WorkerContext, { attempt, id }: HeldJob, outco
       lookupDeadlineMillis,
       () => new WorkerJobsUnavailable({ message: "the store of jobs does not answer" })
     )
-  ).pipe(Effect.retry(settleTries), Effect.uninterruptible)
+  ).pipe(Effect.uninterruptible)
 
-/** Gives a job back that was not tried, or whose attempt a shutdown has ended. */
+/** The same with several tries. */
+const settle = (context: WorkerContext, job: HeldJob, outcome: Undecided) =>
+  settleOnce(context, job, outcome).pipe(Effect.retry(settleTries), Effect.uninterruptible)
+
+/**
+ * Gives a job back that was not tried, or whose attempt a shutdown has ended. There is one try: if its answer is lost,
+ * the next taker has the job under the same number, and another try would take it from there. The lease ends anyway.
+ */
 const returnJob = (context: WorkerContext, job: HeldJob) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => settle(context, job, { _tag: "Returned", dueAt: now }))
+  Effect.flatMap(Clock.currentTimeMillis, (now) => settleOnce(context, job, { _tag: "Returned", dueAt: now }))
 
 /** The same if a shutdown interrupts a part that has recorded nothing. */
 const returning = <A, E>(context: WorkerContext, job: HeldJob, part: Effect.Effect<A, E>): Effect.Effect<A, E> =>

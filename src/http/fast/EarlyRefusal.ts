@@ -1,7 +1,7 @@
 /**
  * Refuses requests that the load shedder would refuse (docs/platform.md, 8.5), before anything else is done about them:
- * while others are refused, and of callers that are known without a wait. The answer has the bytes of the general path,
- * which costs several times as much. All others are left to it.
+ * while others are refused, at endpoints with an access, and of callers that are known without a wait. The answer has the
+ * bytes of the general path, which costs several times as much. All others are left to it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Clock } from "effect"
@@ -11,7 +11,7 @@ import { type LoadShedder, tooManyMessage } from "../LoadShedder.ts"
 import type { RouteSeries } from "../RequestMeter.ts"
 import { makeRequestState } from "../RequestState.ts"
 import type { RetryGrowth } from "../RetryGrowth.ts"
-import type { Access } from "./marks.ts"
+import type { Routes } from "./routes.ts"
 
 /** The route in metrics of requests that were refused before their route was looked for. */
 export const refusedRoute = "refused"
@@ -20,8 +20,7 @@ export interface EarlyRefusalMeans {
   readonly clock: Clock.Clock
   readonly growth: RetryGrowth
   readonly shedder: LoadShedder
-  /** Undefined where no endpoint grants access. */
-  readonly callerOf: Access["callerOf"] | undefined
+  readonly accessAt: Routes["accessAt"]
   /** The series of a method's refused requests. */
   readonly seriesOf: (method: string) => RouteSeries
 }
@@ -37,12 +36,13 @@ export class EarlyRefusal {
 
   /** Refuses a request, or returns false and leaves it. */
   answer(request: IncomingMessage, response: ServerResponse): boolean {
-    const { callerOf, clock, growth, seriesOf, shedder } = this.means
+    const { accessAt, clock, growth, seriesOf, shedder } = this.means
     const nowNanos = clock.monotonicTimeNanosUnsafe()
     const now = Number(nowNanos) / 1e6
-    if (callerOf === undefined || !shedder.isPressed(now)) return false
+    if (!shedder.isPressed(now)) return false
     const { headers, method = "", url = "" } = request
-    const organization = callerOf(headers, clock.currentTimeMillisUnsafe())
+    // Probes, pages and unknown paths are refused to nobody.
+    const organization = accessAt(method, url)?.callerOf(headers, clock.currentTimeMillisUnsafe())
     if (organization === undefined) return false
     if (!shedder.refuses(organization, method === "GET" || method === "HEAD" ? "read" : "write", now)) return false
     const body = JSON.stringify(errorBody(errorShapeOf(pathOf(url)), "unavailable", tooManyMessage))

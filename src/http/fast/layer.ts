@@ -40,7 +40,7 @@ export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions)
       }
       const early = new EarlyRefusal({
         ...shared,
-        callerOf: routes.callerOf,
+        accessAt: routes.accessAt,
         seriesOf: (method) => meter.series(method, refusedRoute)
       })
       const own = { context: settingsOf(context), maxBodyBytes, connections: new Connections() }

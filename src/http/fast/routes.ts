@@ -4,7 +4,7 @@
  * that they are recognized and left alone.
  */
 import { Context, type Effect, Exit, type Result, Schema, type SchemaAST } from "effect"
-import type { FindMyWay } from "effect/http"
+import { FindMyWay } from "effect/http"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import type { RequestMeter, RouteSeries } from "../RequestMeter.ts"
 import { maximumBodyBytesOf } from "../rawBody.ts"
@@ -53,8 +53,8 @@ export interface Routes {
   readonly posts: Targets<PostRoute>
   /** Whether there is any route for the lane. */
   readonly isEmpty: boolean
-  /** Finds the organization of a caller, as the first access of the routes does. */
-  readonly callerOf: Access["callerOf"] | undefined
+  /** Finds the access before the endpoint of a method and a target; undefined where there is none. */
+  readonly accessAt: (method: string, target: string) => Access | undefined
 }
 
 export interface RoutesOptions {
@@ -165,6 +165,16 @@ const errorEncoder = (errors: SchemasByStatus, options: SchemaAST.ParseOptions |
   }
 }
 
+/** The access before an endpoint, if one of its middlewares grants it. */
+const accessOf = ({ middlewares }: HttpApiEndpoint.Top, context: Context.Context<never>): Access | undefined => {
+  for (const { key } of middlewares) {
+    const service = context.mapUnsafe.get(key) as object | undefined
+    const mark = service === undefined ? undefined : middlewareMarkOf(service)
+    if (mark?._tag === "Access") return mark.access
+  }
+  return undefined
+}
+
 /** The common part of an endpoint's routes; undefined when a middleware is not marked or none grants access. */
 const commonOf = (
   endpoint: HttpApiEndpoint.Top,
@@ -200,8 +210,9 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
   const { context, extraRoutes, routerConfig } = options
   const reads = new Targets<ReadRoute>("GET", routerConfig)
   const posts = new Targets<PostRoute>("POST", routerConfig)
+  // Of all routes, so that it finds the one that the general path finds.
+  const accesses = FindMyWay.make<Access | null>(routerConfig)
   let isEmpty = true
-  let callerOf: Access["callerOf"] | undefined
   HttpApi.reflect(api as HttpApi.Top, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, errors, group, mergedAnnotations, successes }) => {
@@ -211,7 +222,7 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
       const mark = handler === undefined ? undefined : markOf(handler)
       const parsing = optionsOf(mergedAnnotations)
       const common = mark === undefined ? undefined : commonOf(endpoint, errorEncoder(errors, parsing.error), options)
-      callerOf ??= common?.callerOf
+      accesses.on(endpoint.method, path, accessOf(endpoint, context) ?? null)
       const given =
         mark === undefined || common === undefined ? undefined : { endpoint, options: parsing, successes, mark, common }
       if (endpoint.method === "GET") {
@@ -227,8 +238,11 @@ export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): 
     }
   })
   for (const [method, path] of extraRoutes) {
+    accesses.on(method, path as FindMyWay.PathInput, null)
     if (method === "GET") reads.addUnknown(path as FindMyWay.PathInput)
     if (method === "POST") posts.addUnknown(path as FindMyWay.PathInput)
   }
-  return { reads, posts, isEmpty, callerOf }
+  const accessAt = (method: string, target: string) =>
+    accesses.find(method === "HEAD" ? "GET" : method, target)?.handler ?? undefined
+  return { reads, posts, isEmpty, accessAt }
 }

@@ -7,6 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { SendAccess } from "../../platform/access.ts"
 import { tiers } from "../limits.ts"
+import { verdictStatuses } from "../senders/authentication/authenticationVerdict.ts"
 import { recordStatuses } from "../senders/domains/dnsRecords.ts"
 import { domainStatuses } from "../senders/domains/model.ts"
 import { pageOf, pageQuery } from "./answerPage.ts"
@@ -40,11 +41,25 @@ const DomainRecord = Schema.Struct({
   ttl: Schema.String.annotate({ description: "Seconds" }),
   status: Schema.Literals(recordStatuses).annotate({
     description:
-      "`not_started`: it is not looked for. `temporary_failure`: it was there, and was not found the last time"
+      "`not_started`: the domain is verified without it. `temporary_failure`: it was there, and was not found the last time"
   }),
   value: Schema.String,
   required: Schema.Boolean.annotate({ description: "Whether the domain is verified by it" })
 }).annotate({ identifier: "SendDomainRecord" })
+
+export const AuthenticationCheck = Schema.Struct({
+  record: Schema.Literals(["SPF", "DMARC"]),
+  name: Schema.String.annotate({
+    description: "The whole name of the TXT record: of the domain, or of the return path of the platform's mail"
+  }),
+  status: Schema.Literals(verdictStatuses).annotate({
+    description:
+      "`advice`: it works, and should be better. `invalid`: receivers cannot use it, or it harms. `unknown`: no name server answered. None of them stops mail"
+  }),
+  message: Schema.String.annotate({ description: "The fault and the repair, in one sentence" }),
+  advised: Schema.NullOr(Schema.String).annotate({ description: "The text to set; null where there is none to copy" }),
+  checkedAt: Timestamp
+}).annotate({ identifier: "SendDomainAuthentication" })
 
 const listed = {
   id: Schema.String.annotate({ description: "dom_…" }),
@@ -81,6 +96,9 @@ export const SendDomain = Schema.Struct({
   object: Schema.Literal("domain"),
   ...listed,
   records: Schema.Array(DomainRecord),
+  authentication: Schema.Array(AuthenticationCheck).annotate({
+    description: "SPF and DMARC as the last check found them; empty before it, and for a test key"
+  }),
   ...standing
 }).annotate({ identifier: "SendDomain" })
 
@@ -141,7 +159,8 @@ const verify = HttpApiEndpoint.post("verify", "/v1/send/domains/:id/verify", {
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Look for a domain's records now",
-    description: "Answers what was found; where something is missing, it is looked for again for 72 hours."
+    description:
+      "Answers what was found; where something is missing, it is looked for again for 72 hours. SPF and DMARC are checked too: `authentication` of the domain has the verdicts."
   })
 )
 

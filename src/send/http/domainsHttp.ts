@@ -35,17 +35,26 @@ export const shownProgress = ({ nextTier, ...standing }: SenderProgress) => ({
   nextTier: nextTier === null ? null : { ...nextTier, notBefore: iso(nextTier.notBefore) }
 })
 
-const recordsOf = (domain: Domain, nextKey: DomainView["nextKey"]) => [
-  ...shownRecords(domain, domain.records),
+/** The verdicts about SPF and DMARC as they are answered. */
+export const shownAuthentication = ({ authentication }: Pick<Domain, "authentication">) =>
+  authentication === null
+    ? []
+    : authentication.verdicts.map((verdict) => ({ ...verdict, checkedAt: iso(authentication.checkedAt) }))
+
+const recordsOf = (domain: Domain, nextKey: DomainView["nextKey"], advisedSpf: string) => [
+  ...shownRecords(domain, domain.records, advisedSpf),
   ...(nextKey === undefined ? [] : [nextKeyRecord(domain.name, nextKey)])
 ]
 
-const shown = ({ domain, nextKey, ...standing }: DomainView) => ({
-  object: "domain" as const,
-  ...listed(domain),
-  records: recordsOf(domain, nextKey),
-  ...shownProgress(standing)
-})
+const shownWith =
+  (advisedSpf: string) =>
+  ({ domain, nextKey, ...standing }: DomainView) => ({
+    object: "domain" as const,
+    ...listed(domain),
+    records: recordsOf(domain, nextKey, advisedSpf),
+    authentication: shownAuthentication(domain),
+    ...shownProgress(standing)
+  })
 
 /** The name that was given, under one of its two fields. */
 const nameOf = ({ domain, name }: { readonly name?: string; readonly domain?: string }) => {
@@ -64,7 +73,7 @@ const conflict = ({ message }: { readonly message: string }) => Effect.fail(Send
 const seenRecords = (domains: Domains["Service"], checks: DomainChecks["Service"], id: string) =>
   Effect.gen(function* () {
     const { domain, nextKey } = yield* domains.get(yield* currentAccount, id)
-    const expected = recordsOf(domain, nextKey)
+    const expected = recordsOf(domain, nextKey, checks.advisedSpf)
     const seen = yield* checks.seen(
       domain,
       expected.map(({ name }) => name)
@@ -78,6 +87,7 @@ export const layerSendDomains = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const domains = yield* Domains
     const checks = yield* DomainChecks
+    const shown = shownWith(checks.advisedSpf)
     const cursors = yield* PageCursors
     const paged = Effect.provideService(PageCursors, cursors)
     return handlers.handleAll({

@@ -137,7 +137,7 @@ const drawnFailure = (scenario: Scenario, violation: Violation): Failure => ({
  * ```ts
  * import { campaign, describeFailure, makeSmall, type Workload } from "sluice/simulation"
  *
- * // what was found is said at once, what is left of it some seconds later
+ * // the finding is printed immediately, and some seconds later what shrinking has left of it
  * export const tell = (workload: Workload) => {
  *   const { failure } = campaign(workload, { seed: 1, seeds: 200, isShrunk: false })
  *   if (failure === undefined) return

@@ -44,6 +44,9 @@ export const watchedReactor = (simulation: Simulation, reactor: Reactor<never>):
 /** Builds a reactor anew, where one partition has it all: several are not one transaction in memory. */
 export const rebuild = (simulation: Simulation, name: string, engine: SimulatedEngine | undefined): void => {
   if (engine?.engine === undefined || simulation.scenario.topology.partitions > 1) return
+  // Operators end every other process first (docs/reactors.md): one that was replaced may purge once more, by the
+  // cursors as they stood before.
+  if (simulation.living().length > 1) return
   const projection = simulation.workload.projections?.find(({ reactor }) => reactor.name === name)
   const clear = projection === undefined ? Effect.void : onCommit(() => projection.clear())
   engine.fork(rebuildReactor(engine.engine, { reactor: name, clear }), (exit) => {

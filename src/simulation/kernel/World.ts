@@ -8,6 +8,9 @@ import { Clock, Context, Duration, Effect, Logger, Metric, Random, References, S
 import { Heap, type HeapEntry } from "../../common/Heap.ts"
 import { Prng } from "./Prng.ts"
 
+/** The longest time that a process measures by both of its clocks: the age of a proof of its ownership. */
+const measuredMillis = 5_000
+
 /** The wall clock of a simulation at its beginning: 2026-01-01, milliseconds since the Unix epoch. */
 export const epochMillis = 1_767_225_600_000
 
@@ -55,8 +58,14 @@ export class SimulatedProcess {
   /** How far its monotonic clock is behind because it was stopped during suspensions, milliseconds. */
   private monotonicLag = 0
   private suspendedAt: number | undefined = undefined
-  /** Time that none of its clocks has shown: its wall clock was set back while its monotonic clock was stopped. */
+  /**
+   * Time that none of its clocks has shown: its wall clock was set back while its monotonic clock was stopped, or so
+   * shortly before that both fall into one measurement. Of such a measurement the wall clock shows too little by the
+   * setback, and the monotonic clock nothing of the suspension.
+   */
   hiddenMillis = 0
+  /** The latest setbacks of its wall clock while its monotonic clock ran. */
+  private setbacks: Array<{ readonly at: number; readonly millis: number }> = []
   private operations: number
   private readonly slices: Prng
 
@@ -127,12 +136,16 @@ export class SimulatedProcess {
   suspend(): void {
     this.suspendedAt = this.world.now
     this.clockStoppedAt = undefined
+    for (const { at, millis } of this.setbacks) if (at > this.world.now - measuredMillis) this.hiddenMillis += millis
+    this.setbacks = []
   }
 
   /** Sets the wall clock forward or back. */
   jump(millis: number): void {
     this.clockOffset += millis
-    if (this.isSuspended && millis < 0) this.hiddenMillis -= millis
+    if (millis >= 0) return
+    if (this.isSuspended) this.hiddenMillis -= millis
+    else this.setbacks.push({ at: this.world.now, millis: -millis })
   }
 
   get isSuspended(): boolean {

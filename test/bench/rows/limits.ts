@@ -45,7 +45,9 @@ const operationRows = (keys: number): Benchmark =>
       flexible: operations("flexible", keys),
       effect: operations("effect", keys),
       fiberPerCall: operations("fiberPerCall", keys),
-      bucket: operations("bucket", keys)
+      bucket: operations("bucket", keys),
+      allOrNone: operations("allOrNone", keys),
+      flexibleUnion: operations("flexibleUnion", keys)
     },
     rows: [
       {
@@ -77,6 +79,13 @@ const operationRows = (keys: number): Benchmark =>
         peer: ({ flexible }) => flexible.perSecond,
         goal: atLeast(0.4),
         note: "yield* take(key) of TokenBucket, one fiber"
+      },
+      {
+        name: "all-or-none",
+        unit: "calls/s",
+        figure: ({ allOrNone }) => allOrNone.perSecond,
+        peer: ({ flexibleUnion }) => flexibleUnion.perSecond,
+        note: "a bucket and a month of AllOrNone in one decision, beside a union of two limiters that is none"
       }
     ]
   })

@@ -6,8 +6,16 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Effect } from "effect"
-import { RateLimiterMemory } from "rate-limiter-flexible"
-import { makeMemory, RateLimiter, TokenBucket, TokenBucketRule } from "../../../src/limits/index.ts"
+import { RateLimiterMemory, RateLimiterUnion } from "rate-limiter-flexible"
+import {
+  AllOrNone,
+  type BucketAsk,
+  type MonthlyAsk,
+  makeMemory,
+  RateLimiter,
+  TokenBucket,
+  TokenBucketRule
+} from "../../../src/limits/index.ts"
 import { serveWorkload } from "./workload.ts"
 
 /** A limit that no run reaches, so that both limiters do the work of an admitted request. */
@@ -115,6 +123,41 @@ const rateLimiterFlexible = (keyCount: number, seconds: number): Promise<number>
   })
 }
 
+/** `yield* take(organization, asks)` of a bucket and a month that no run fills, one fiber after the other. */
+const allOrNone = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  const perSecond: BucketAsk = { kind: "bucket", burst: 1_000_000, tokens: 1_000_000, everyMillis: 1_000 }
+  const perMonth: MonthlyAsk = { kind: "monthly", limit }
+  let next = 0
+  const program = Effect.gen(function* () {
+    const { take } = yield* AllOrNone
+    const some = (times: number) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < times; i++) {
+          const decision = yield* take(keys[next]!, { perSecond, perMonth })
+          if (!decision.allowed) throw new Error("refused")
+          next = next + 1 === keyCount ? 0 : next + 1
+        }
+      })
+    return yield* Effect.promise(() => operationsPerSecond(seconds, (times) => Effect.runPromise(some(times))))
+  })
+  return Effect.runPromise(Effect.provide(program, AllOrNone.layerMemory({ maxKeys: 100_000 })))
+}
+
+/** `await union.consume(key)` over two of rate-limiter-flexible's limiters, which counts in one although the other refuses. */
+const flexibleUnion = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  const of = (keyPrefix: string, duration: number) => new RateLimiterMemory({ points: limit, duration, keyPrefix })
+  const union = new RateLimiterUnion(of("second", 1), of("month", 2_592_000))
+  let next = 0
+  return operationsPerSecond(seconds, async (times) => {
+    for (let i = 0; i < times; i++) {
+      await union.consume(keys[next]!)
+      next = next + 1 === keyCount ? 0 : next + 1
+    }
+  })
+}
+
 /** Bytes that `count` keys take in whatever `fill` puts them, the keys' own strings included. */
 const bytesPerKey = async (count: number, fill: (key: string) => unknown): Promise<number> => {
   setFlagsFromString("--expose-gc")
@@ -153,7 +196,7 @@ const flexibleBytesPerKey = async (count: number): Promise<number> => {
 
 /** Who is measured, and of what: operations a second, or bytes per key. */
 export interface LimiterLoad {
-  readonly limiter: "synchronous" | "effect" | "fiberPerCall" | "bucket" | "flexible"
+  readonly limiter: "synchronous" | "effect" | "fiberPerCall" | "bucket" | "allOrNone" | "flexible" | "flexibleUnion"
   readonly measured: "operations" | "bytes"
   readonly keys: number
   readonly seconds: number
@@ -164,7 +207,9 @@ const operations = {
   effect: throughEffect,
   fiberPerCall,
   bucket: tokenBucket,
-  flexible: rateLimiterFlexible
+  allOrNone,
+  flexible: rateLimiterFlexible,
+  flexibleUnion
 }
 
 serveWorkload(({ keys, limiter, measured, seconds }: LimiterLoad) =>

@@ -1,27 +1,20 @@
 /** Workers over an engine in memory (docs/workers.md): each record has one job, which is tried until its outcome is known, and whose reply counts once. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Schema } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { partitionOf } from "../../../src/engine/address.ts"
 import * as Engine from "../../../src/engine/Engine.ts"
-import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
-import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
-import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
 import * as WorkerJobsMemory from "../../../src/engine/memory/WorkerJobsMemory.ts"
 import * as Parked from "../../../src/engine/Parked.ts"
-import * as Publish from "../../../src/engine/Publish.ts"
-import { layerLocal, Placement } from "../../../src/engine/ports/Placement.ts"
+import { Placement } from "../../../src/engine/ports/Placement.ts"
 import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../../../src/engine/ports/WorkerJobs.ts"
 import * as Worker from "../../../src/engine/Worker.ts"
-import { chargeWith, Order, Payments, shop } from "../support/charges.ts"
+import { Payments, shop } from "../support/charges.ts"
 import { elapse, makeDeployment } from "../support/deployment.ts"
 import { makeFaultyLog } from "../support/faultyLog.ts"
 import { measured, metricOf } from "../support/purses.ts"
 
 /** Pauses of a second, ten and a hundred, unshortened. */
 const retry = { pausesMillis: [1_000, 10_000, 100_000], jitter: 0 }
-
-/** A service of the program. */
-class Receipts extends Context.Service<Receipts, string>()("test/Receipts") {}
 
 const as = (engine: Engine.Engine["Service"]) => Effect.provideService(Engine.Engine, engine)
 
@@ -188,6 +181,16 @@ describe("a failed job", () => {
       const { engine } = yield* shop(makeDeployment(), new Payments())
       const refused = yield* Effect.flip(as(engine)(Worker.list("refund", { limit: 9 })))
       assert.strictEqual(refused.message, "no worker is named refund")
+    })
+  )
+
+  it.effect("is listed in pages of at least one", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* shop(makeDeployment(), new Payments())
+      for (const limit of [0, -5, 1.5, Number.NaN]) {
+        const refused = yield* Effect.flip(as(engine)(Worker.list("charge", { limit })))
+        assert.strictEqual(refused.message, `a page has 1 to 1000 jobs, not ${limit}`)
+      }
     })
   )
 })
@@ -381,6 +384,35 @@ describe("a worker", () => {
     })
   )
 
+  it.effect("leaves a job that it has given back to the next process, though the answer to that was lost", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      const leasedUntil = 7_200_000
+      const claim = [{ partition: 0, organization: "acme", limit: 1 }]
+      let isLost = false
+      const settle = (worker: string, outcome: WorkerJobOutcome) =>
+        Effect.gen(function* () {
+          const counted = yield* real.settle(worker, outcome)
+          if (outcome._tag !== "Returned" || isLost) return counted
+          isLost = true
+          // Before there is an answer another process takes the job.
+          yield* real.take(worker, claim, { now: outcome.dueAt, leasedUntil, isOrdered: false })
+          return yield* new WorkerJobsUnavailable({ message: "the connection broke" })
+        })
+      payments.answer = () => Effect.never
+      const { place, stop } = yield* shop(deployment, payments, { retry }, { workerJobs: { ...real, settle } })
+      yield* place("acme", "1", 300)
+      yield* elapse(1, 100)
+      const stopping = yield* Effect.forkScoped(stop)
+      yield* elapse(30)
+      yield* Fiber.join(stopping)
+      const due = yield* real.due("charge", [{ partition: 0, after: "" }], { isOrdered: false, limit: 1 })
+      assert.deepStrictEqual(due, [{ partition: 0, organization: "acme", dueAt: leasedUntil }])
+    })
+  )
+
   it.effect("counts an attempt whose process died, and gives up after the last one without running it again", () =>
     Effect.gen(function* () {
       const payments = new Payments()
@@ -521,44 +553,6 @@ describe("a worker", () => {
       queue.jobs.clear()
       yield* elapse(10)
       assert.deepStrictEqual(yield* seen("acme", "1"), ["placed 300", "receipt 300"])
-    })
-  )
-
-  it.effect("has the services that its effect needs from the engine's layer, and the engine", () =>
-    Effect.gen(function* () {
-      const asking = Worker.make({
-        name: "asking",
-        from: Publish.facts(Order),
-        job: Schema.String,
-        toJob: ({ fact, key }) => (fact._tag === "Place" ? key : undefined),
-        run: (key, { organization }) =>
-          Effect.gen(function* () {
-            const engine = yield* Engine.Engine
-            const receipt = yield* Receipts
-            yield* engine.ask(Order, { organization, key }, { _tag: "Paid", receipt })
-          })
-      })
-      const layer: Layer.Layer<Engine.Engine, Engine.EngineRefused, Receipts> = Engine.layerMemory({
-        actors: [Order],
-        workers: [asking]
-      })
-      const built = yield* Layer.build(Layer.provide(layer, Layer.succeed(Receipts, "number 7")))
-      const engine = Context.get(built, Engine.Engine)
-      yield* engine.ask(Order, { organization: "acme", key: "1" }, { _tag: "Place", cents: 300 })
-      yield* elapse(1, 100)
-      assert.deepStrictEqual(yield* engine.state(Order, { organization: "acme", key: "1" }), ["placed 300", "number 7"])
-    })
-  )
-
-  it.effect("needs a store of its jobs, and an actor of the engine for its replies", () =>
-    Effect.gen(function* () {
-      const workers = [chargeWith(new Payments())]
-      const stranger = yield* Effect.flip(Layer.build(Engine.layerMemory({ actors: [], workers })))
-      assert.include(stranger.message, "order is not among the engine's actors")
-      const poor = Engine.layer({ actors: [Order], workers }).pipe(
-        Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsMemory.layer, layerLocal])
-      )
-      assert.include((yield* Effect.flip(Layer.build(poor))).message, "provide WorkerJobs")
     })
   )
 })

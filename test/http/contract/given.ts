@@ -38,6 +38,15 @@ const places: ReadonlyArray<Place> = [
   place(/^\/(admin\/)?v1\/keys/, "id", ({ has }) => has.apiKey(), "key_none"),
   place(/^\/admin\/v1\/organizations/, "id", ({ organization }) => organization, "org_none"),
   place(/^\/admin\/v1\/organizations/, "tn", ({ has }) => has.number(), "9995550100"),
+  place(
+    /^\/admin\/v1\/organizations/,
+    "domain",
+    async ({ has, sendsFrom }) => {
+      await has.domain()
+      return sendsFrom
+    },
+    "nothing.example"
+  ),
   place(/^\/admin\/v1\/site-credentials/, "id", ({ has }) => has.site(), "sic_none"),
   place(/^\/admin\/v1\/invoices/, "id", ({ has }) => has.invoice(), "in_none"),
   place(/^\/admin\/v1\/partitions/, "partition", () => "0", "4095"),
@@ -130,6 +139,7 @@ const specials: Readonly<Record<string, (account: Account, world: World) => Spec
     await has.domain()
     return { body: { mode: "test", domain: sendsFrom, unchecked: true } }
   },
+  "GET /admin/v1/organizations/{id}/send/domains/{domain}": () => ({ query: { mode: "test" } }),
   "POST /admin/v1/console/sessions": (_, { adminKey }) => ({
     body: { key: adminKey },
     headers: { "x-sluice-console": "1" }

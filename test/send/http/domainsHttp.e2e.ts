@@ -120,6 +120,48 @@ describe("a domain", () => {
       .toBe("verified")
   })
 
+  it("[platform 9.13] is told what its SPF and DMARC records lack, asked and daily, and sends all the same", async () => {
+    const tenant = await platform().tenant()
+    const domain = await added(tenant, "policy.example")
+    expect(domain.authentication).toEqual([])
+    setRecords(domain)
+    const verify = () => tenant.live("POST", `/v1/send/domains/${domain.id}/verify`)
+    const verdicts = async (): Promise<ReadonlyArray<Record<string, string | null>>> =>
+      (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body.authentication
+    expect((await verify()).body.status).toBe("verified")
+    const [spf, dmarc] = await verdicts()
+    expect(spf).toMatchObject({
+      record: "SPF",
+      name: "policy.example",
+      status: "missing",
+      advised: "v=spf1 mx ~all",
+      checkedAt: expect.stringMatching(/^\d{4}-.*Z$/)
+    })
+    expect(dmarc).toMatchObject({ record: "DMARC", name: "_dmarc.policy.example", status: "missing" })
+    expect(await tenant.admitted("live", "ann@policy.example")).toBe("queued")
+
+    const { names } = platform()
+    names.answer("policy.example", { addresses: ["192.0.2.1"], texts: [["v=spf1 ip4:192.0.2.1 ", "-all"]] })
+    names.answer("_dmarc.policy.example", { addresses: [], texts: [["v=DMARC1; p=reject"]] })
+    expect((await verify()).body.status).toBe("verified")
+    expect(await verdicts()).toMatchObject([{ status: "pass" }, { status: "pass" }])
+
+    names.answer("policy.example", { addresses: ["192.0.2.1"], texts: [["v=spf1 +all"]] })
+    await platform().run(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`update send_domains set check_at = created_at where id = ${domain.id}`
+        yield* (yield* DomainChecks).round
+      })
+    )
+    await expect.poll(async () => (await verdicts())[0]!.status, { timeout: patienceMillis }).toBe("invalid")
+    const { body } = await tenant.live("GET", `/v1/send/domains/${domain.id}`)
+    expect(body.status).toBe("verified")
+    expect(await tenant.admitted("live", "ann@policy.example")).toBe("queued")
+    const test = await tenant.test("POST", "/v1/send/domains", { name: "policy.example" })
+    expect(test.body.authentication).toEqual([])
+  })
+
   it("[platform 9.13] is two organizations' with a token, a key and a standing of each", async () => {
     const [one, other] = [await platform().tenant(), await platform().tenant()]
     const first = await verified(one, "shared.example")

@@ -87,7 +87,7 @@ export const hostOfLink = (given: string): string | undefined => {
 }
 
 /** The domain under which a name was registered; undefined for an address and for a suffix itself. */
-const registrableDomain = (host: string): string | undefined =>
+export const registrableDomain = (host: string): string | undefined =>
   getDomain(host, { allowPrivateDomains: true, extractHostname: false }) ?? undefined
 
 /** Says whether a host belongs to a domain: itself, a name below it, or a name registered together with it. */

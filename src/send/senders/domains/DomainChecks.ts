@@ -1,16 +1,19 @@
 /**
- * Checks the records of domains at name servers, and lets the verified ones send. The `SendSender` of a domain decides
+ * Checks the records of domains at name servers, and lets the verified ones send. SPF and DMARC are checked too, and
+ * change nothing about that. The `SendSender` of a domain decides
  * whether it is verified; the row follows. A supervised fiber on every node checks the domains that are due; a lease
  * gives each to one of them. Needs `SqlClient`, and the engine when a domain is verified.
  */
 import { Cause, Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { makeBulkhead } from "../../../common/Bulkhead.ts"
+import { type Bulkhead, makeBulkhead } from "../../../common/Bulkhead.ts"
 import { type AskNameServers, makeNameServers, type NameAnswer } from "../../../common/nameServers.ts"
 import { superviseLoop } from "../../../common/superviseLoop.ts"
 import type { AskError } from "../../../engine/errors.ts"
 import { type EngineNotStarted, EngineOnDemand } from "../../../platform/EngineOnDemand.ts"
 import { type SenderRejection, SendSender, senderKey, senderName } from "../../account/actors/index.ts"
+import { checkAuthentication, type MailRoute } from "../authentication/checkAuthentication.ts"
+import { advisedSpf } from "../authentication/relaySpf.ts"
 import { afterCheck, type CheckResult } from "./checkResult.ts"
 import {
   dkimName,
@@ -37,7 +40,7 @@ import { type DomainRows, domainRows } from "./rows.ts"
 /** The errors of a check without an outcome. `TooManySenders` is the one rejection of a verification. */
 export type CheckError = SenderRejection | AskError | EngineNotStarted | SqlError.SqlError
 
-export interface DomainChecksOptions {
+export interface DomainChecksOptions extends MailRoute {
   /** Name servers as `address:port`; default: those of the system. */
   readonly nameServers?: ReadonlyArray<string> | undefined
 }
@@ -47,9 +50,12 @@ export class DomainChecks extends Context.Service<
   {
     /**
      * Looks now, and answers the domain after it; undefined where it was deleted meanwhile. A test domain is verified
-     * without a look.
+     * without a look. SPF and DMARC are checked if it is verified then, or `isAsked`: somebody waits for the answer.
      */
-    readonly check: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
+    readonly check: (
+      domain: Domain,
+      options?: { readonly isAsked: boolean }
+    ) => Effect.Effect<Domain | undefined, CheckError>
     /** Verifies it on an operator's word. */
     readonly vouch: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
     /**
@@ -57,6 +63,8 @@ export class DomainChecks extends Context.Service<
      * domain's names are not looked at.
      */
     readonly seen: (domain: Domain, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<SeenTexts>>
+    /** The SPF record to set where a domain has none. */
+    readonly advisedSpf: string
     readonly find: (account: Account, name: string) => Effect.Effect<Domain | undefined, SqlError.SqlError>
     /**
      * One round: all domains whose time has come, and how many there were. One that fails is left to the next round.
@@ -71,7 +79,7 @@ export class DomainChecks extends Context.Service<
       DomainChecks,
       Effect.gen(function* () {
         const nameServers = makeNameServers(options.nameServers)
-        return make(yield* domainRows, yield* nextKeyRows, yield* EngineOnDemand, nameServers)
+        return make(yield* domainRows, yield* nextKeyRows, yield* EngineOnDemand, nameServers, options)
       })
     )
 
@@ -144,17 +152,46 @@ const lookForKey = (askServers: AskNameServers, { name }: Domain, key: NextKey):
     Effect.map((answers) => Option.isSome(answers) && seenOf(answers.value[0]) === "found")
   )
 
+const target = ({ mode, name, organizationId }: Domain) => ({
+  organization: organizationId,
+  key: senderKey(mode, senderName(name))
+})
+
+/** Checks SPF and DMARC, whose repair nothing waits for. */
+const authenticator = (rows: DomainRows, inPlace: Bulkhead, askServers: AskNameServers, route: MailRoute) =>
+  Effect.fnUntraced(function* (domain: Domain | undefined, isAsked: boolean) {
+    if (domain === undefined || domain.mode === "test" || !(isAsked || domain.stage === "verified")) return domain
+    const subject = { domain: domain.name, isSigned: domain.records.dkim === "verified" }
+    const verdicts = yield* inPlace(domain.organizationId, checkAuthentication(askServers, subject, route))
+    return yield* rows.authenticated(domain.id, { checkedAt: yield* Clock.currentTimeMillis, verdicts })
+  })
+
+/** Checks all domains whose time has come. */
+const roundOf = (rows: DomainRows, check: DomainChecks["Service"]["check"]): DomainChecks["Service"]["round"] =>
+  Effect.gen(function* () {
+    const due = yield* rows.due(yield* Clock.currentTimeMillis)
+    yield* Effect.forEach(
+      due,
+      (domain) =>
+        Effect.catchCause(check(domain), (cause) =>
+          Cause.hasInterruptsOnly(cause)
+            ? Effect.failCause(cause as Cause.Cause<never>)
+            : Effect.logWarning(`The records of the domain ${domain.name} could not be looked for`, cause)
+        ),
+      { concurrency: checksAtOnce, discard: true }
+    )
+    return due.length
+  })
+
 const make = (
   rows: DomainRows,
   nextKeys: NextKeyRows,
   started: EngineOnDemand["Service"],
-  askServers: AskNameServers
+  askServers: AskNameServers,
+  route: MailRoute
 ): DomainChecks["Service"] => {
   const inPlace = makeBulkhead({ total: checksAtOnce, ofOrganization: checksOfOrganization })
-  const target = ({ mode, name, organizationId }: Domain) => ({
-    organization: organizationId,
-    key: senderKey(mode, senderName(name))
-  })
+  const authenticate = authenticator(rows, inPlace, askServers, route)
 
   const verify = Effect.fnUntraced(function* (domain: Domain, proof: Proof, checked: CheckResult) {
     const engine = yield* started
@@ -199,7 +236,12 @@ const make = (
     )
   })
 
-  const check = Effect.fn("DomainChecks.check")((domain: Domain) => Effect.flatMap(checkRecords(domain), adoptNext))
+  const check = Effect.fn("DomainChecks.check")((domain: Domain, { isAsked } = { isAsked: false }) =>
+    checkRecords(domain).pipe(
+      Effect.flatMap(adoptNext),
+      Effect.flatMap((after) => authenticate(after, isAsked))
+    )
+  )
 
   return DomainChecks.of({
     check,
@@ -209,20 +251,8 @@ const make = (
         ? Effect.succeed(names.map(() => null))
         : inPlace(domain.organizationId, textsAt(askServers, names))
     ),
+    advisedSpf: advisedSpf(route.relaySpf),
     find: Effect.fn("DomainChecks.find")((account, name) => rows.byName(account, name)),
-    round: Effect.gen(function* () {
-      const due = yield* rows.due(yield* Clock.currentTimeMillis)
-      yield* Effect.forEach(
-        due,
-        (domain) =>
-          Effect.catchCause(check(domain), (cause) =>
-            Cause.hasInterruptsOnly(cause)
-              ? Effect.failCause(cause as Cause.Cause<never>)
-              : Effect.logWarning(`The records of the domain ${domain.name} could not be looked for`, cause)
-          ),
-        { concurrency: checksAtOnce, discard: true }
-      )
-      return due.length
-    })
+    round: roundOf(rows, check)
   })
 }

@@ -201,7 +201,11 @@ const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
     verify: Effect.fn("Domains.verify")(function* (account, id) {
       const domain = yield* rows.begin(account, id, yield* Clock.currentTimeMillis)
       if (domain === undefined) return yield* new DomainNotFound({ id })
-      const checked = yield* Effect.catchIf(checks.check(domain), isSenderRejection, verificationRefused)
+      const checked = yield* Effect.catchIf(
+        checks.check(domain, { isAsked: true }),
+        isSenderRejection,
+        verificationRefused
+      )
       return checked ?? (yield* new DomainNotFound({ id }))
     }),
     remove,

@@ -49,6 +49,7 @@ const newDomain = (account: Account, name: string, region: string | null, public
   stage: "pending",
   proof: null,
   records: { ownership: "pending", dkim: "pending" },
+  authentication: null,
   createdAt: now,
   verifiedAt: null,
   checkedAt: null,

@@ -2,6 +2,7 @@
  * Makes the DNS records that a domain's owner must set, compares them with the answers of name servers, and shows them
  * (docs/platform.md, 9.13). Pure.
  */
+import { advisedDmarc } from "../authentication/dmarcVerdict.ts"
 import { recordTtlSeconds } from "./limits.ts"
 
 /** The values that a domain's records are made of. */
@@ -19,8 +20,8 @@ export interface DomainIdentity {
 export type Seen = "found" | "missing" | "unknown"
 
 /**
- * A record's state. `temporary_failure`: it was there when the domain was verified. `not_started`: it is not looked
- * for.
+ * A record's state. `temporary_failure`: it was there when the domain was verified. `not_started`: the domain is
+ * verified without it.
  */
 export const recordStatuses = ["not_started", "pending", "verified", "temporary_failure", "failed"] as const
 export type RecordStatus = (typeof recordStatuses)[number]
@@ -91,10 +92,11 @@ export const nextKeyRecord = (name: string, next: Pick<DomainIdentity, "selector
   value: dkimValue(next)
 })
 
-/** The records to set: the two that are looked for, then two that other mail systems like to see. */
+/** The records to set: the two that verify the domain, then two that other mail systems like to see. */
 export const shownRecords = (
   identity: DomainIdentity,
-  { dkim, ownership }: NeededRecords<RecordStatus>
+  { dkim, ownership }: NeededRecords<RecordStatus>,
+  advisedSpf: string
 ): ReadonlyArray<ShownRecord> => {
   const text = { type: "TXT", ttl: String(recordTtlSeconds) } as const
   const needed = { ...text, required: true } as const
@@ -108,8 +110,7 @@ export const shownRecords = (
       value: ownershipValue(identity)
     },
     { record: "DKIM", name: dkimName(identity), ...needed, status: dkim, value: dkimValue(identity) },
-    // Which servers hand mail over is the operator's choice, so the hint names those that the domain has already.
-    { record: "SPF", name: identity.name, ...hint, value: "v=spf1 mx ~all" },
-    { record: "DMARC", name: `_dmarc.${identity.name}`, ...hint, value: "v=DMARC1; p=none;" }
+    { record: "SPF", name: identity.name, ...hint, value: advisedSpf },
+    { record: "DMARC", name: `_dmarc.${identity.name}`, ...hint, value: advisedDmarc }
   ]
 }

@@ -1,5 +1,6 @@
 /** Defines a domain that is to become a sender, as in its row (docs/platform.md, 9.13). */
 import type { Mode } from "../../account/actors/index.ts"
+import type { Authentication } from "../authentication/authenticationVerdict.ts"
 import type { DomainIdentity, NeededRecords, RecordStatus } from "./dnsRecords.ts"
 
 /** `failed`: its records were looked for long enough. */
@@ -25,6 +26,8 @@ export interface Domain extends Account, DomainIdentity {
   readonly stage: DomainStage
   readonly proof: Proof | null
   readonly records: NeededRecords<RecordStatus>
+  /** The last verdicts about SPF and DMARC; null before the first check of them. */
+  readonly authentication: Authentication | null
   readonly createdAt: number
   readonly verifiedAt: number | null
   /** When name servers were asked last. */

@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Sealed } from "../../../common/secretsKeys.ts"
 import type { IdempotentRequest } from "../../../http/idempotency.ts"
+import type { Authentication } from "../authentication/authenticationVerdict.ts"
 import type { CheckResult } from "./checkResult.ts"
 import type { RecordStatus } from "./dnsRecords.ts"
 import { checkBatch, checkLeaseMillis, idempotencyMillis } from "./limits.ts"
@@ -24,6 +25,7 @@ interface Row {
   readonly proof: Proof | null
   readonly ownership: RecordStatus
   readonly dkim: RecordStatus
+  readonly authentication: Authentication | null
   readonly created_at: number
   readonly verified_at: number | null
   readonly checked_at: number | null
@@ -44,6 +46,7 @@ const domainOf = (row: Row): Domain => ({
   stage: row.status,
   proof: row.proof,
   records: { ownership: row.ownership, dkim: row.dkim },
+  authentication: row.authentication,
   createdAt: row.created_at,
   verifiedAt: row.verified_at,
   checkedAt: row.checked_at,
@@ -169,6 +172,12 @@ const checkRows = (sql: SqlClient.SqlClient) => {
           ownership = ${records.ownership}, dkim = ${records.dkim},
           checked_at = ${checkedAt}, check_at = ${checkAt}, checks = ${checks}
         where id = ${id}
+        returning *`),
+
+    /** Undefined where it was deleted meanwhile. */
+    authenticated: (id: string, authentication: Authentication): Found =>
+      one(sql<Row>`
+        update send_domains set authentication = ${JSON.stringify(authentication)}::jsonb where id = ${id}
         returning *`),
 
     /** Whether it was there in that stage, and now is not. */
