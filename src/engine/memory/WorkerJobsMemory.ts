@@ -10,6 +10,8 @@ import {
   type JobClaim,
   type JobLease,
   type NewWorkerJob,
+  retryRounds,
+  retrySpan,
   type TakenWorkerJob,
   type WorkerJobOutcome,
   WorkerJobs,
@@ -61,6 +63,9 @@ class WorkerQueue {
     const own = [...this.jobs.values()]
       .filter((job) => !job.isFailed && job.organization === organization && job.partition === partition)
       .sort((left, right) => (isBefore(left, right, isOrdered) ? -1 : 1))
+    // A time behind the end of a lease that began now is a pause: it keeps nobody.
+    const mayBeHeld = ({ attempts, dueAt }: MemoryJob) => attempts > 0 && dueAt > now && dueAt <= leasedUntil
+    if (isOrdered && own.some(mayBeHeld)) return []
     const due = (isOrdered ? own.slice(0, 1) : own).filter(({ dueAt }) => dueAt <= now).slice(0, limit)
     for (const job of due) {
       job.attempts++
@@ -110,7 +115,10 @@ class WorkerQueue {
 
   retry(selection: FailedJobSelection, dueAt: number): number {
     const jobs = this.selected(selection)
-    for (const job of jobs) Object.assign(job, { dueAt, attempts: 0, error: undefined, isFailed: false })
+    for (const job of jobs) {
+      const round = (Math.floor(job.attempts / retrySpan) + 1) % retryRounds
+      Object.assign(job, { dueAt, attempts: round * retrySpan, error: undefined, isFailed: false })
+    }
     this.failed -= jobs.length
     return jobs.length
   }
