@@ -74,7 +74,7 @@ export const simulations: ReadonlyArray<Variant> = [
   },
   {
     name: "simulation: a worker's pause counts while time leaps",
-    find: "simulation.deadlines.leap(millis - rest, isAwake && workersAreThrough(simulation))",
+    find: "simulation.deadlines.leap(millis - rest, isAwake && !owesJob)",
     replace: "simulation.deadlines.leap(millis - rest, isAwake)",
     sentence: "a right worker is blamed for the time of a leap",
     finders: ["workerRules.sim"]

@@ -47,7 +47,10 @@ const settleOnce = ({ jobs, worker }: WorkerContext, { attempt, id }: HeldJob, o
 const settle = (context: WorkerContext, job: HeldJob, outcome: Undecided) =>
   Effect.suspend(() => {
     let isAnswerLost = false
-    const once = Effect.tapError(settleOnce(context, job, outcome), () => Effect.sync(() => void (isAnswerLost = true)))
+    const lost = Effect.sync(() => {
+      isAnswerLost = true
+    })
+    const once = Effect.tapError(settleOnce(context, job, outcome), () => lost)
     return Effect.gen(function* () {
       if (yield* Effect.retry(once, settleTries)) return true
       const isOver = outcome._tag === "Done" || outcome._tag === "Failed"

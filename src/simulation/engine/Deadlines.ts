@@ -7,10 +7,10 @@ import { brakeHoldMillis } from "../../engine/limits.ts"
 import { epochMillis } from "../kernel/World.ts"
 import type { Observer } from "./Checker.ts"
 import type { Woken } from "./Decisions.ts"
-import { workersAreThrough } from "./heal.ts"
 import type { Simulation } from "./Simulation.ts"
 import { type ActorHistory, type Commit, type Moment, nameOf } from "./Truth.ts"
 import type { Eventually } from "./Workload.ts"
+import { workersOwe } from "./workersAreThrough.ts"
 
 /**
  * How long a fault may make the engine late, milliseconds: a statement that hangs ends after a minute, and so may the
@@ -23,7 +23,7 @@ const ownMillis = 5_000
 const ownPart = 20
 
 /** A wake that is later than this shows that the engine was disturbed, milliseconds. */
-const lateMillis = 2_000 + brakeHoldMillis
+export const lateMillis = 2_000 + brakeHoldMillis
 
 /** A deadline that has begun. */
 interface Begun {
@@ -191,7 +191,8 @@ export class Deadlines {
     const { simulation } = this
     if (simulation.violations.length > 0 || this.now < this.endOf(begun)) return
     // The engine owes a wake, or the end of a job: the rule is not to blame.
-    if (!workersAreThrough(simulation) || [...this.dues()].some((due) => due < this.now - lateMillis)) {
+    const owesJob = workersOwe(simulation, simulation.world.now - lateMillis)
+    if (owesJob || [...this.dues()].some((due) => due < this.now - lateMillis)) {
       this.disturb(0)
       return
     }

@@ -10,10 +10,10 @@ import type { ParkedRecord } from "../../engine/ports/Cursors.ts"
 import { isWaiting } from "../../engine/shell/outbox/deliverParked.ts"
 import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
-import { reactorNameOf } from "../../engine/workers/jobsReactor.ts"
 import { reactorsOf } from "./programReactors.ts"
 import type { Simulation } from "./Simulation.ts"
 import { booksName } from "./SqlEffects.ts"
+import { workersAreThrough } from "./workersAreThrough.ts"
 
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
@@ -212,21 +212,6 @@ const streamsAreThrough = ({ stores, workload }: Simulation, partition: Partitio
   const { sequence } = partition.core.head
   return reactorsOf(workload).every(
     ({ name }) => !partition.sentBack.has(name) && partition.feed.readBy(name) >= sequence
-  )
-}
-
-/** Whether the workers have made the jobs of the log, and all of them have ended. */
-export const workersAreThrough = (simulation: Simulation): boolean => {
-  const { stores, workload } = simulation
-  if (workload.workers === undefined) return true
-  for (const { open } of stores.workerJobs.values()) if (open > 0) return false
-  const partitions = simulation.newest()?.partitions() ?? []
-  if (partitions.length === 0) return false
-  return workload.workers.every(({ worker }) =>
-    partitions.every(
-      ({ core, feed, status }) =>
-        status._tag === "Serving" && feed.readBy(reactorNameOf(worker.name)) >= core.head.sequence
-    )
   )
 }
 

@@ -9,13 +9,14 @@ import { Prng } from "../kernel/Prng.ts"
 import { epochMillis, RunawaySimulation } from "../kernel/World.ts"
 import type { Checker } from "./Checker.ts"
 import { engineCheckers } from "./checkers/index.ts"
-import { comeToRest, hasNothingLeft, heal, restMillis, workersAreThrough } from "./heal.ts"
+import { comeToRest, hasNothingLeft, heal, restMillis } from "./heal.ts"
 import { type Marks, messageMarks } from "./Marks.ts"
 import { awaitDeadlines } from "./passUntil.ts"
 import type { Scenario } from "./Scenario.ts"
 import { Simulation, type Violation } from "./Simulation.ts"
 import { describeStep, perform } from "./steps.ts"
 import type { Workload } from "./Workload.ts"
+import { workersAreThrough } from "./workersAreThrough.ts"
 
 /** How a scenario is played. See {@link play}. */
 export interface PlayOptions {

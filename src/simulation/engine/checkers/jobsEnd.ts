@@ -77,7 +77,8 @@ class JobsOfWorker {
   }
 
   settled(outcome: WorkerJobOutcome) {
-    const { simulation, worker } = this
+    const { worker } = this
+    const simulation = this.simulation
     const { id } = outcome
     if (outcome._tag === "Kept" && readStored(outcome.payload)?.answer?.reply !== undefined) this.replied.add(id)
     if (outcome._tag !== "Done" && outcome._tag !== "Failed") return
