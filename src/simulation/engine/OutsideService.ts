@@ -41,7 +41,8 @@ export class OutsideService {
   private readonly simulation: Simulation
   /** By key. A refusal is an answer too. */
   private readonly answers = new Map<string, Answer>()
-  private readonly effects = new Map<string, number>()
+  /** The keys under which the effect of each job was made, by the job's key. */
+  private readonly effects = new Map<string, Set<string>>()
   /** Until when each stored reply that is not asked yet counts once, on the simulation's time, by job. */
   private readonly countsUntil = new Map<string, number>()
 
@@ -49,9 +50,9 @@ export class OutsideService {
     this.simulation = simulation
   }
 
-  /** How often the effect of a key was made. */
-  effectsOf(key: string): number {
-    return this.effects.get(key) ?? 0
+  /** How often the effect of a job was made. */
+  effectsOf(job: string): number {
+    return this.effects.get(job)?.size ?? 0
   }
 
   /** Whether so much time may be leapt over: a reply counts once only within its window. */
@@ -61,11 +62,12 @@ export class OutsideService {
   }
 
   /** A worker whose effects are calls of this service. */
-  worker(engine: SimulatedEngine, { outside, worker }: SimulatedWorker): Worker<never> {
+  worker(engine: SimulatedEngine, one: SimulatedWorker): Worker<never> {
+    const { worker } = one
     const { pausesMillis, ...retry } = worker.retry
     return {
       ...worker,
-      run: (job, attempt) => this.call(engine, { ...attempt, worker, job: JSON.stringify(job) }, outside, job),
+      run: (job, attempt) => this.call(engine, { ...attempt, worker, job: JSON.stringify(job) }, one, job),
       isFinal: (error) => error instanceof GiveUp,
       retry: { ...retry, pausesMillis: pausesMillis.map((pause) => Math.min(pause, maximumPauseMillis)) },
       timeoutMillis: Math.min(worker.timeoutMillis, maximumTimeoutMillis),
@@ -87,7 +89,7 @@ export class OutsideService {
   private call(
     engine: SimulatedEngine,
     call: OutsideCall,
-    outside: SimulatedWorker["outside"],
+    { keyOf, outside }: SimulatedWorker,
     job: unknown
   ): Effect.Effect<unknown, unknown> {
     const { simulation } = this
@@ -103,7 +105,8 @@ export class OutsideService {
       if (fault === "unavailable") return void fail("the service does not answer")
       // It arrives though the process may be dead by then, or may have given up.
       world.after(fault === "late" ? draw.int(...lateMillis) : simulation.latency(), undefined, () => {
-        const { value } = this.answer(call, fault === "declined", () => outside?.(job, call))
+        const key = keyOf === undefined ? call.key : this.made(call, () => keyOf(job, call))
+        const { value } = this.answer(call, String(key), fault === "declined", () => outside?.(job, call))
         if (fault === "crash after") return simulation.crash(engine, "after its effect outside")
         if (fault === "answer lost") return
         if (fault === "fails after the effect") return void fail("the service failed")
@@ -114,19 +117,31 @@ export class OutsideService {
   }
 
   /** The answer to a key: what it was the first time. */
-  private answer({ key, worker: { name } }: OutsideCall, isDeclined: boolean, make: () => unknown): Answer {
+  private answer(call: OutsideCall, key: string, isDeclined: boolean, make: () => unknown): Answer {
+    const { name } = call.worker
     const { simulation } = this
     const known = this.answers.get(key)
     if (known !== undefined) simulation.marks.reach(`worker, called again: ${name}`)
     const answer = known ?? {
-      value: isDeclined ? new GiveUp({ reason: "simulated: declined" }) : this.made(name, make)
+      value: isDeclined ? new GiveUp({ reason: "simulated: declined" }) : this.made(call, make)
     }
     this.answers.set(key, answer)
-    if (!(answer.value instanceof GiveUp)) this.effects.set(key, this.effectsOf(key) + 1)
+    if (known === undefined && !(answer.value instanceof GiveUp)) this.effected(call, key)
     return answer
   }
 
-  private made(name: string, make: () => unknown): unknown {
+  /** Notes an effect. Under a second key the service takes a repeat for something new. */
+  private effected({ key: job, worker }: OutsideCall, key: string): void {
+    const keys = this.effects.get(job) ?? new Set()
+    this.effects.set(job, keys.add(key))
+    if (keys.size > 1)
+      this.simulation.violate(
+        jobsName,
+        `the effect of job ${job} of ${worker.name} has happened twice, under the keys ${[...keys].join(" and ")}`
+      )
+  }
+
+  private made({ worker: { name } }: OutsideCall, make: () => unknown): unknown {
     try {
       return make()
     } catch (cause) {

@@ -136,6 +136,8 @@ export interface SimulatedWorker {
    * no. `job` is as its schema writes it. Pure; default: nothing.
    */
   readonly outside?: (job: unknown, attempt: WorkerAttempt) => unknown
+  /** The idempotency key that `run` hands to the service. Pure; default: the attempt's `key`. */
+  readonly keyOf?: (job: unknown, attempt: WorkerAttempt) => string
 }
 
 /** A message that comes into a stream. See {@link plan}. */

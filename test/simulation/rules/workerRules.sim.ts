@@ -30,6 +30,6 @@ describe("a program with a worker that is right", () => {
     const { failure, marks } = campaign(workload, { seed: 0, seeds: rightSeeds })
     if (failure !== undefined) expect.fail(describeFailure(failure))
     expect(reachOf(marks).warnings).toEqual([])
-    expect(marks.counts.get("worker, called again: charge")).toBeGreaterThan(0)
+    expect([...marks.counts.keys()].some((mark) => mark.startsWith("worker, called again"))).toBe(true)
   })
 })

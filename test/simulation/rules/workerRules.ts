@@ -3,7 +3,8 @@ import { Effect, Schema } from "effect"
 import * as Actor from "../../../src/engine/Actor.ts"
 import * as Publish from "../../../src/engine/Publish.ts"
 import * as Worker from "../../../src/engine/Worker.ts"
-import { plan, type SimulateOptions } from "../../../src/simulation/index.ts"
+import { plan, type SimulatedWorker, type SimulateOptions } from "../../../src/simulation/index.ts"
+import { lostOnFailure, saga } from "./sagaRules.ts"
 import type { WrongRule } from "./wrongRules.ts"
 
 const Place = Schema.TaggedStruct("Place", {})
@@ -24,6 +25,7 @@ interface Choices {
   readonly toJob?: (fact: Fact) => number | undefined
   readonly toCommand?: (order: number, isPaid: boolean) => typeof Close.Type | undefined
   readonly isOrdered?: boolean
+  readonly keyOf?: SimulatedWorker["keyOf"]
 }
 
 const hour = 3_600_000
@@ -55,7 +57,7 @@ const customer = ({ isOpenLeftAlone = true, isOutcomeTrusted = false }: Choices)
 
 const shop = (choices: Choices = {}, options: SimulateOptions<Command, State, number, string> = {}) => {
   const Customer = customer(choices)
-  const { isOrdered = false, toCommand, toJob, windowMillis } = choices
+  const { isOrdered = false, keyOf, toCommand, toJob, windowMillis } = choices
   const charge = Worker.make({
     name: "charge",
     from: Publish.facts(Customer),
@@ -81,7 +83,9 @@ const shop = (choices: Choices = {}, options: SimulateOptions<Command, State, nu
   return plan(Customer, {
     keys: ["ann", "ben"],
     weights: { Close: 0 },
-    workers: [{ worker: charge, outside: (_, { key }) => `receipt of ${key}` }],
+    workers: [
+      { worker: charge, outside: (_, { key }) => `receipt of ${key}`, ...(keyOf === undefined ? {} : { keyOf }) }
+    ],
     ...options
   })
 }
@@ -137,6 +141,24 @@ export const wrongPrograms: ReadonlyArray<WrongRule & { readonly checker: string
     says: "no receipt"
   },
   {
+    name: "a call outside with a key of its attempt",
+    plan: () => shop({ keyOf: (_, { attempt, key }) => `${key}.${attempt}` }),
+    checker: "each job is done",
+    says: "has happened twice"
+  },
+  {
+    name: "a call outside with a key of its customer",
+    plan: () => shop({ keyOf: (_, { organization }) => organization }),
+    checker: "each job is done",
+    says: "its effect never happened"
+  },
+  {
+    name: "a saga that loses its compensation",
+    plan: () => saga(lostOnFailure),
+    checker: "eventually",
+    says: "each order ends"
+  },
+  {
     name: "a worker that counts its jobs beside the log",
     plan: () => {
       let jobs = 0
@@ -162,5 +184,6 @@ export const wrongPrograms: ReadonlyArray<WrongRule & { readonly checker: string
 export const rightPrograms: ReadonlyArray<Pick<WrongRule, "name" | "plan">> = [
   { name: "orders that are closed by their charges", plan: () => shop({}, { ...counts, ...ends }) },
   { name: "outcomes that count because their replies do", plan: () => shop({ isOutcomeTrusted: true }, counts) },
-  { name: "charges in the order of the log", plan: () => shop({ isOrdered: true }, { ...counts, ...ends }) }
+  { name: "charges in the order of the log", plan: () => shop({ isOrdered: true }, { ...counts, ...ends }) },
+  { name: "a saga that pays back what it cannot ship", plan: () => saga() }
 ]
