@@ -64,19 +64,5 @@ export const simulations: ReadonlyArray<Variant> = [
     replace: "if (parked !== undefined && simulation.workload.isIndigestible !== undefined)",
     sentence: "a publisher that cannot store some records is not found",
     finders: ["streamRules.sim"]
-  },
-  {
-    name: "simulation: a clock that was ahead keeps its jobs",
-    find: "Math.max(simulation.truth.latestFrameTime, latestDue(simulation) - leaseMillis)",
-    replace: "simulation.truth.latestFrameTime",
-    sentence: "a right worker is blamed for a job whose lease ends in an hour",
-    finders: ["workerRules.sim"]
-  },
-  {
-    name: "simulation: a worker's pause counts while time leaps",
-    find: "simulation.deadlines.leap(millis - rest, isAwake && !owesJob)",
-    replace: "simulation.deadlines.leap(millis - rest, isAwake)",
-    sentence: "a right worker is blamed for the time of a leap",
-    finders: ["workerRules.sim"]
   }
 ]

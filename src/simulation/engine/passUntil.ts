@@ -36,12 +36,15 @@ const tellOfTime = (simulation: Simulation): void => {
   for (const engine of simulation.living()) for (const partition of engine.partitions()) partition.wakeup.notify()
 }
 
-/** Lets workers end their jobs before time leaps, for a minute at most. Returns the time that has passed, milliseconds. */
+/**
+ * Lets workers end young jobs before time leaps, until they are owed. Returns the time that has passed, milliseconds.
+ */
 const awaitWorkers = (simulation: Simulation): number => {
   const { world } = simulation
-  if (!simulation.deadlines.isAny || workersAreThrough(simulation)) return 0
+  const isOver = () => workersAreThrough(simulation) || workersOwe(simulation, world.now - lateMillis)
+  if (!simulation.deadlines.isAny || isOver()) return 0
   const begun = world.now
-  world.advanceUntil(begun + noticedMillis, () => workersAreThrough(simulation))
+  world.advanceUntil(begun + lateMillis, isOver)
   return world.now - begun
 }
 

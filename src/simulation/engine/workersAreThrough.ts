@@ -4,15 +4,16 @@ import type { Simulation } from "./Simulation.ts"
 
 /** Whether the workers have made the jobs of the log, and all of them have ended. */
 export const workersAreThrough = (simulation: Simulation): boolean => {
-  const { stores, workload } = simulation
+  const { stores, truth, workload } = simulation
   if (workload.workers === undefined) return true
   for (const { open } of stores.workerJobs.values()) if (open > 0) return false
   const partitions = simulation.newest()?.partitions() ?? []
   if (partitions.length === 0) return false
+  // By the log: the newest process may not know yet that another one has stored more.
   return workload.workers.every(({ worker }) =>
     partitions.every(
-      ({ core, feed, status }) =>
-        status._tag === "Serving" && feed.readBy(reactorNameOf(worker.name)) >= core.head.sequence
+      ({ feed, id, status }) =>
+        status._tag === "Serving" && feed.readBy(reactorNameOf(worker.name)) >= truth.commits[id]!.length
     )
   )
 }
