@@ -20,7 +20,7 @@ describe("a program with a worker that is wrong", () => {
 })
 
 /** Seeds of each right program. With `SLUICE_TEST_SEEDS=all` 200. */
-const rightSeeds = process.env.SLUICE_TEST_SEEDS === "all" ? 200 : 10
+const rightSeeds = process.env.SLUICE_TEST_SEEDS === "all" ? 200 : 4
 
 describe("a program with a worker that is right", () => {
   it.each(rightPrograms.map((program) => [program.name, program] as const))("%s: nothing is said of it", (_name, {
