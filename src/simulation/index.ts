@@ -10,6 +10,7 @@ export type { CursorsStore } from "../engine/memory/CursorsMemory.ts"
 export type { JournalStore, MemoryLog } from "../engine/memory/JournalMemory.ts"
 export type { MemoryStream, ProgramStreamsStore } from "../engine/memory/ProgramStreamsMemory.ts"
 export type { SignalsStore } from "../engine/memory/SignalsMemory.ts"
+export type { MemoryJob, WorkerJobsStore, WorkerQueue } from "../engine/memory/WorkerJobsMemory.ts"
 export type { Checker, Observer } from "./engine/Checker.ts"
 export {
   type CampaignOptions,

@@ -18,7 +18,7 @@ import {
   WorkerJobsUnavailable
 } from "../ports/WorkerJobs.ts"
 
-/** A job, as it is kept. */
+/** A job, as it is kept. See {@link engineCheckers}. */
 export interface MemoryJob extends NewWorkerJob {
   dueAt: number
   payload: string
@@ -31,8 +31,8 @@ export interface MemoryJob extends NewWorkerJob {
 /** Most open jobs of a worker, and most failed ones. */
 export const maximumMemoryJobs = 10_000
 
-/** The jobs of one worker, in the order in which they came. */
-class WorkerQueue {
+/** The jobs of one worker, in the order in which they came. See {@link engineCheckers}. */
+export class WorkerQueue {
   readonly jobs = new Map<string, MemoryJob>()
   failed = 0
 
@@ -149,7 +149,7 @@ const isBefore = (left: MemoryJob, right: MemoryJob, isOrdered: boolean): boolea
 const compare = (left: DueOrganization, right: DueOrganization): number =>
   left.partition - right.partition || (left.organization < right.organization ? -1 : 1)
 
-/** The content of a deployment's jobs. Tests may share it between engines. */
+/** The content of a deployment's jobs. Tests may share it between engines. See {@link engineCheckers}. */
 export type WorkerJobsStore = Map<string, WorkerQueue>
 
 export const makeStore = (): WorkerJobsStore => new Map()

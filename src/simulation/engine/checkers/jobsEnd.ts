@@ -1,5 +1,5 @@
 /**
- * Checks workers (docs/workers.md, "What is promised"): each record with a job is called for under one key, the effect of
+ * Checks workers (docs/workers.md, "Promises"): each record with a job is called for under one key, the effect of
  * a job that ended well has happened, its reply is decided, and counts once, and none waits for ever.
  */
 import type { WorkerJobOutcome } from "../../../engine/ports/WorkerJobs.ts"
