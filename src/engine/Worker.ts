@@ -6,7 +6,7 @@ import { Clock, Effect, Schema } from "effect"
 import type { AnyActor } from "./Actor.ts"
 import { Engine } from "./Engine.ts"
 import { EngineRefused } from "./errors.ts"
-import type { WorkerJobsUnavailable } from "./ports/WorkerJobs.ts"
+import { attemptOf, type WorkerJobsUnavailable } from "./ports/WorkerJobs.ts"
 import type { LogRecord } from "./records.ts"
 import { internals } from "./shell/partition/internals.ts"
 import { settleWorkers } from "./workers/settleWorkers.ts"
@@ -241,7 +241,7 @@ export const list = (
     return {
       jobs: found.slice(0, limit).map(({ attempts, error, id, organization, partition, payload }) => {
         const job = readStored(payload)?.job
-        return { key: id, partition, organization, job, attempts, error }
+        return { key: id, partition, organization, job, attempts: attemptOf(attempts), error }
       }),
       hasMore: found.length > limit
     }

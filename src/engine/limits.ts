@@ -199,6 +199,9 @@ export const loadDeadlineMillis = 5_000
 export const saveDeadlineMillis = 60_000
 export const transactionDeadlineMillis = 30_000
 
+/** Deadline of a count of a worker's jobs for the metrics, which reads every row. */
+export const countDeadlineMillis = 30_000
+
 /** The transaction that clears a reactor's tables and moves its cursors back: meanwhile no checkpoint is written. */
 export const rebuildDeadlineMillis = 120_000
 

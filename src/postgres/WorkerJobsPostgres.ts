@@ -13,6 +13,8 @@ import {
   type JobClaim,
   type JobFigures,
   type JobLease,
+  retryRounds,
+  retrySpan,
   type TakenWorkerJob,
   type WorkerJobOutcome,
   WorkerJobs,
@@ -141,7 +143,8 @@ const takeFrom = (sql: SqlClient.SqlClient, queue: WorkQueue): Service["take"] =
   const table = tableOf(sql, workerJobsTable)
 
   // The first job of a line is not passed over while somebody else takes it: the statement waits, looks at the row
-  // again, and finds it taken.
+  // again, and finds it taken. Behind an operator's retry a later job may be somebody's. A time behind the end of a
+  // lease that began now is a pause: it keeps nobody.
   const takeFirst = (worker: string, claims: ReadonlyArray<JobClaim>, { leasedUntil, now }: JobLease) =>
     run(sql<GroupedJob>`
       update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
@@ -157,7 +160,11 @@ const takeFrom = (sql: SqlClient.SqlClient, queue: WorkQueue): Service["take"] =
             and t.due_at is not null
           order by t.place, t.place_index limit 1
         ) first
-      )) and t.due_at <= ${now}
+      )) and t.due_at <= ${now} and not exists (
+        select 1 from ${table} held
+        where held.partition = t.partition and held.group_key = t.group_key and held.lane = ${lane}
+          and held.due_at > ${now} and held.due_at <= ${leasedUntil} and held.attempts > 0
+      )
       returning t.id, t.group_key as "group", t.attempts as attempt, t.payload`)
 
   const takeAny = (worker: string, claims: ReadonlyArray<JobClaim>, { leasedUntil, now }: JobLease) =>
@@ -221,7 +228,8 @@ const operating = (sql: SqlClient.SqlClient): Pick<Service, "failed" | "retry" |
     retry: (worker, selection, dueAt) =>
       Effect.map(
         run(sql`
-          update ${table} t set due_at = ${dueAt}, attempts = 0, error = null
+          update ${table} t set due_at = ${dueAt}, error = null,
+            attempts = (t.attempts / ${retrySpan}::int4 + 1) % ${retryRounds}::int4 * ${retrySpan}::int4
           from ${selected(worker, selection)} s where t.id = s.id returning 1`),
         (rows) => rows.length
       ),

@@ -10,6 +10,7 @@ export type { CursorsStore } from "../engine/memory/CursorsMemory.ts"
 export type { JournalStore, MemoryLog } from "../engine/memory/JournalMemory.ts"
 export type { MemoryStream, ProgramStreamsStore } from "../engine/memory/ProgramStreamsMemory.ts"
 export type { SignalsStore } from "../engine/memory/SignalsMemory.ts"
+export type { MemoryJob, WorkerJobsStore, WorkerQueue } from "../engine/memory/WorkerJobsMemory.ts"
 export type { Checker, Observer } from "./engine/Checker.ts"
 export {
   type CampaignOptions,
@@ -34,6 +35,7 @@ export type {
   LookAnswer,
   Operation
 } from "./engine/Operations.ts"
+export type { OutsideCall, OutsideService } from "./engine/OutsideService.ts"
 export { type Outcome, type PlayOptions, play } from "./engine/play.ts"
 export {
   Fault,
@@ -65,6 +67,7 @@ export type {
   Projection,
   SentenceContext,
   Sentences,
+  SimulatedWorker,
   StateContext,
   UntilContext,
   Workload

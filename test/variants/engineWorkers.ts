@@ -18,10 +18,59 @@ export const engineWorkers: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: the first job of a line is taken twice",
-    find: ')) and t.due_at <= ${now}\n      returning t.id, t.group_key as "group", t.attempts',
-    replace: ')) and t.due_at <= ${leasedUntil}\n      returning t.id, t.group_key as "group", t.attempts',
+    find: ")) and t.due_at <= ${now} and not exists (",
+    replace: ")) and t.due_at <= ${leasedUntil} and now() is null = not exists (",
     sentence: "two processes do one job concurrently",
     finders: ["workerJobs.it"]
+  },
+  {
+    name: "engine: a retried job of a line begins beside a later one",
+    find: "held.due_at <= ${leasedUntil} and held.attempts > 0",
+    replace: "held.due_at <= ${leasedUntil} and held.attempts < 0",
+    sentence: "two jobs of an organization run concurrently, though they are ordered",
+    finders: ["workerJobs.it"]
+  },
+  {
+    name: "engine: a retried job in memory begins beside a later one",
+    find: "if (isOrdered && own.some(mayBeHeld)) return []",
+    replace: "void mayBeHeld",
+    sentence: "two jobs of an organization run concurrently, though they are ordered",
+    finders: ["contracts.unit"]
+  },
+  {
+    name: "engine: a retry lets the numbers of attempts begin again",
+    find: "attempts = (t.attempts / ${retrySpan}::int4 + 1) % ${retryRounds}::int4 * ${retrySpan}::int4",
+    replace: "attempts = t.attempts / ${retrySpan}::int4 * ${retryRounds}::int4",
+    sentence: "an operator's retry is lost if the answer to the failure before it was",
+    finders: ["workerJobs.it"]
+  },
+  {
+    name: "engine: a retry in memory lets the numbers of attempts begin again",
+    find: "attempts: round * retrySpan,",
+    replace: "attempts: round * 0,",
+    sentence: "an operator's retry is lost if the answer to the failure before it was",
+    finders: ["contracts.unit", "workers/worker.unit"]
+  },
+  {
+    name: "engine: each rejection of a reply is believed",
+    find: "(hasRead && knowsRecord(context, id)) || asked - begun >= replyDoubtMillis",
+    replace: "hasRead || asked >= begun || replyDoubtMillis > 0",
+    sentence: "an order is open for ever, since a process that was replaced does not know it",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: an outcome whose answer was lost is not counted",
+    find: "return isOver && isAnswerLost &&",
+    replace: "return isOver && !isAnswerLost &&",
+    sentence: "jobs that are done are missing in the metrics",
+    finders: ["workers/worker.unit"]
+  },
+  {
+    name: "engine: a count of jobs has the time of a look",
+    find: "deadline(jobs.figures(this.name, served()), countDeadlineMillis, silent)",
+    replace: "deadline(jobs.figures(this.name, served()), Math.min(countDeadlineMillis, lookupDeadlineMillis), silent)",
+    sentence: "the metrics of many jobs stand still",
+    finders: ["workers/worker.unit"]
   },
   {
     name: "engine: a lease ends before the attempt",
@@ -36,7 +85,7 @@ export const engineWorkers: ReadonlyArray<Variant> = [
     replace:
       "const once = { key: `${onceKeyOf(id, round)} ${Math.random()}`, digest: worker.name, windowMillis: windowMillis! }",
     sentence: "a payment counts twice once the process dies behind its reply",
-    finders: ["workers/worker.unit"]
+    finders: ["workers/worker.unit", "workerRules.sim"]
   },
   {
     name: "engine: a reply has the key of the one before an operator's retry",
@@ -54,15 +103,15 @@ export const engineWorkers: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: an outcome is not stored before its reply",
-    find: "leasedUntil: now + replyLeaseMillis, payload: JSON.stringify(answered)",
-    replace: "leasedUntil: now + replyLeaseMillis, payload: JSON.stringify(stored)",
+    find: "leasedUntil, payload: JSON.stringify(answered)",
+    replace: "leasedUntil, payload: JSON.stringify(stored)",
     sentence: "a job is done again whose outcome its actor knows",
     finders: ["workers/worker.unit"]
   },
   {
     name: "engine: an outcome is offered to the store once",
-    find: "settleOnce(context, job, outcome).pipe(Effect.retry(settleTries), Effect.uninterruptible)",
-    replace: "settleOnce(context, job, outcome)",
+    find: "if (yield* Effect.retry(once, settleTries)) return true",
+    replace: "if (yield* Effect.retry(once, { ...settleTries, times: 0 })) return true",
     sentence: "each restart of PostgreSQL repeats the effects under way",
     finders: ["workers/worker.unit"]
   },
@@ -75,17 +124,17 @@ export const engineWorkers: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: the key of a job changes by attempt",
-    find: "worker.run(stored.job, { key: id, attempt,",
-    replace: "worker.run(stored.job, { key: `${id}.${attempt}`, attempt,",
+    find: "worker.run(stored.job, { key: id, attempt: attemptOf(attempt),",
+    replace: "worker.run(stored.job, { key: `${id}.${attempt}`, attempt: attemptOf(attempt),",
     sentence: "a customer is charged again with each attempt",
-    finders: ["workers/worker.unit"]
+    finders: ["workers/worker.unit", "workerRules.sim"]
   },
   {
     name: "engine: jobs of different frames share a key",
     find: "const id = `${worker.name}.${partition}.${sequence}.${index}.${now}`",
     replace: "const id = `${worker.name}.${partition}.${index}.${now}`",
     sentence: "an order is taken for another one, and is never charged",
-    finders: ["workers/worker.unit"]
+    finders: ["workers/worker.unit", "workerRules.sim"]
   },
   {
     name: "engine: pauses between attempts are ignored",

@@ -10,13 +10,15 @@ import {
   type JobClaim,
   type JobLease,
   type NewWorkerJob,
+  retryRounds,
+  retrySpan,
   type TakenWorkerJob,
   type WorkerJobOutcome,
   WorkerJobs,
   WorkerJobsUnavailable
 } from "../ports/WorkerJobs.ts"
 
-/** A job, as it is kept. */
+/** A job, as it is kept. See {@link engineCheckers}. */
 export interface MemoryJob extends NewWorkerJob {
   dueAt: number
   payload: string
@@ -29,8 +31,8 @@ export interface MemoryJob extends NewWorkerJob {
 /** Most open jobs of a worker, and most failed ones. */
 export const maximumMemoryJobs = 10_000
 
-/** The jobs of one worker, in the order in which they came. */
-class WorkerQueue {
+/** The jobs of one worker, in the order in which they came. See {@link engineCheckers}. */
+export class WorkerQueue {
   readonly jobs = new Map<string, MemoryJob>()
   failed = 0
 
@@ -61,6 +63,9 @@ class WorkerQueue {
     const own = [...this.jobs.values()]
       .filter((job) => !job.isFailed && job.organization === organization && job.partition === partition)
       .sort((left, right) => (isBefore(left, right, isOrdered) ? -1 : 1))
+    // A time behind the end of a lease that began now is a pause: it keeps nobody.
+    const mayBeHeld = ({ attempts, dueAt }: MemoryJob) => attempts > 0 && dueAt > now && dueAt <= leasedUntil
+    if (isOrdered && own.some(mayBeHeld)) return []
     const due = (isOrdered ? own.slice(0, 1) : own).filter(({ dueAt }) => dueAt <= now).slice(0, limit)
     for (const job of due) {
       job.attempts++
@@ -110,7 +115,10 @@ class WorkerQueue {
 
   retry(selection: FailedJobSelection, dueAt: number): number {
     const jobs = this.selected(selection)
-    for (const job of jobs) Object.assign(job, { dueAt, attempts: 0, error: undefined, isFailed: false })
+    for (const job of jobs) {
+      const round = (Math.floor(job.attempts / retrySpan) + 1) % retryRounds
+      Object.assign(job, { dueAt, attempts: round * retrySpan, error: undefined, isFailed: false })
+    }
     this.failed -= jobs.length
     return jobs.length
   }
@@ -141,7 +149,7 @@ const isBefore = (left: MemoryJob, right: MemoryJob, isOrdered: boolean): boolea
 const compare = (left: DueOrganization, right: DueOrganization): number =>
   left.partition - right.partition || (left.organization < right.organization ? -1 : 1)
 
-/** The content of a deployment's jobs. Tests may share it between engines. */
+/** The content of a deployment's jobs. Tests may share it between engines. See {@link engineCheckers}. */
 export type WorkerJobsStore = Map<string, WorkerQueue>
 
 export const makeStore = (): WorkerJobsStore => new Map()

@@ -38,10 +38,22 @@ export interface JobClaim {
 export interface TakenWorkerJob {
   readonly id: string
   readonly organization: string
-  /** The number of the attempt that begins now, from 1. The outcome must name it. */
+  /** The number of this taking, which no other one of the job has. The outcome must name it. See {@link attemptOf}. */
   readonly attempt: number
   readonly payload: string
 }
+
+/**
+ * An operator's retry lets a job's count of takings go on at the next multiple of this. If it began at 0 again, the
+ * outcome of an attempt before the retry, whose first answer was lost, would count for an attempt behind it.
+ */
+export const retrySpan = 100_000
+
+/** Retries after which the numbers begin again: a row's count is a 32-bit integer. */
+export const retryRounds = 20_000
+
+/** The number of an attempt since the last retry, from 1. 0 for none. */
+export const attemptOf = (count: number): number => count % retrySpan
 
 /** The outcome of an attempt. See {@link WorkerJobs}. */
 export type WorkerJobOutcome = {
@@ -70,6 +82,7 @@ export interface FailedWorkerJob {
   readonly id: string
   readonly partition: number
   readonly organization: string
+  /** Its count of takings. See {@link attemptOf}. */
   readonly attempts: number
   readonly payload: string
   readonly error: string
@@ -86,7 +99,10 @@ export interface FailedJobSelection {
 export interface JobLease {
   readonly now: number
   readonly leasedUntil: number
-  /** Whether only the first job of an organization may be taken, in the order of the log. */
+  /**
+   * Whether only the first job of an organization may be taken, in the order of the log, and only while no later one of
+   * it may be somebody's: an operator's retry can put a job before one that is being worked on.
+   */
   readonly isOrdered: boolean
 }
 
@@ -156,7 +172,7 @@ export class WorkerJobs extends Context.Service<
       page: { readonly organization?: string | undefined; readonly after?: string | undefined; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<FailedWorkerJob>, WorkerJobsUnavailable>
 
-    /** Lets failed jobs be tried from `dueAt` on, with new counts of attempts. Returns their number. */
+    /** Lets failed jobs be tried from `dueAt` on, with new attempts ({@link attemptOf}). Returns their number. */
     readonly retry: (
       worker: string,
       selection: FailedJobSelection,

@@ -1,5 +1,6 @@
 /** Defines the things that the attempts of a worker share. */
 import type { Engine } from "../EngineService.ts"
+import { freshnessMillis } from "../limits.ts"
 import type { TakenWorkerJob, WorkerJobs } from "../ports/WorkerJobs.ts"
 import type { WorkerMetrics } from "./WorkerMetrics.ts"
 import type { Worker } from "./workerTypes.ts"
@@ -11,6 +12,8 @@ export interface WorkerContext {
   readonly metrics: WorkerMetrics
   /** The partitions that this process serves. */
   readonly served: () => ReadonlyArray<number>
+  /** The last frame of a partition that its owner in this process has read; undefined if none serves it here. */
+  readonly readThrough: (partition: number) => number | undefined
   /** Called when jobs were put in, or one has left or waits again. */
   readonly changed: () => void
 }
@@ -36,6 +39,13 @@ export const replyLeaseMillis = 25_000
 export const replyPatienceMillis = 10_000
 export const firstReplyPauseMillis = 50
 export const lastReplyPauseMillis = 2_000
+
+/**
+ * How long after the first ask of a reply a rejection may come from an owner that was replaced before the job's record
+ * was stored: it answers from its memory for the freshness of docs/architecture.md, rule 6. An ask after that reaches
+ * an owner whose proof is younger than the record.
+ */
+export const replyDoubtMillis = freshnessMillis + 500
 
 /** How long a job waits whose reply could not be asked. */
 export const replyHoldMillis = 5_000

@@ -3,11 +3,11 @@
  * when jobs were put in, when an attempt has ended, when the next job is due, and every few seconds: a partition may
  * have come from another process, whose jobs come back when their leases end.
  */
-import { Clock, Duration, Effect, Fiber } from "effect"
+import { type Cause, Clock, Duration, Effect, Fiber } from "effect"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import { Shares } from "../../common/Shares.ts"
 import { superviseLoop } from "../../common/superviseLoop.ts"
-import { lookupDeadlineMillis } from "../limits.ts"
+import { countDeadlineMillis, lookupDeadlineMillis } from "../limits.ts"
 import { type DueOrganization, type JobClaim, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
 import { deadline } from "../shell/deadline.ts"
 import { Wakeup } from "../Wakeup.ts"
@@ -77,11 +77,13 @@ export class WorkerLoop {
   get show(): Effect.Effect<never> {
     const { jobs, metrics, served } = this.context
     const figures = Effect.gen({ self: this }, function* () {
-      const found = yield* deadline(jobs.figures(this.name, served()), lookupDeadlineMillis, silent)
+      const found = yield* deadline(jobs.figures(this.name, served()), countDeadlineMillis, silent)
       metrics.figures(found, this.running.size, yield* Clock.currentTimeMillis)
     })
+    const unknown = (cause: Cause.Cause<WorkerJobsUnavailable>) =>
+      Effect.logWarning(`worker ${this.name} could not count its jobs, so its metrics show older numbers`, cause)
     const once = Effect.gen(function* () {
-      const [took] = yield* Effect.timed(Effect.ignore(figures))
+      const [took] = yield* Effect.timed(Effect.catchCause(figures, unknown))
       // A count of many rows takes long, and must not keep the store busy.
       yield* Effect.sleep(Duration.millis(Math.max(figuresMillis, Duration.toMillis(took) * figuresShare)))
     })

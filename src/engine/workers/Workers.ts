@@ -58,10 +58,15 @@ export class Workers {
   start({ engine, partitions, shutdownMillis }: WorkersOptions): Effect.Effect<void, never, Scope.Scope> {
     const services = Context.add(this.services, Engine, engine)
     const served = () => [...partitions.values()].filter(({ status }) => status._tag === "Serving").map(({ id }) => id)
+    const readThrough = (id: number) => {
+      const partition = partitions.get(id)
+      return partition?.status._tag === "Serving" ? partition.core.head.sequence : undefined
+    }
     this.loops = this.workers.map((one) => {
       const worker = provided(one, services)
       const metrics = new WorkerMetrics(worker.name, services)
-      return new WorkerLoop({ worker, jobs: this.jobs, engine, metrics, served, changed: () => this.changed() })
+      const changed = () => this.changed()
+      return new WorkerLoop({ worker, jobs: this.jobs, engine, metrics, served, readThrough, changed })
     })
     const begun = Effect.forEach(
       this.loops.flatMap(({ show, work }) => [show, work]),

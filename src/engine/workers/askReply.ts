@@ -6,10 +6,12 @@ import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect"
 import { Pauses } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
 import { isRetryable, OnceError, PartitionStopped, Quarantined } from "../errors.ts"
+import { placeOfJob } from "./jobsReactor.ts"
 import {
   firstReplyPauseMillis,
   type HeldJob,
   lastReplyPauseMillis,
+  replyDoubtMillis,
   replyPatienceMillis,
   type WorkerContext
 } from "./WorkerContext.ts"
@@ -26,29 +28,46 @@ const isLasting = Schema.is(Schema.Union([PartitionStopped, Quarantined]))
 /** The idempotency key of a reply; the prefix keeps it apart from those of the program. */
 const onceKeyOf = (id: string, round: number): string => `sluice.worker ${id} ${round}`
 
+/** A wall clock that is set forward would end a doubt too early. */
+const monotonicMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
+/**
+ * Whether the owner of a job's partition in this process has read the job's record. An owner that was replaced before
+ * the record was stored decides against an older state for some seconds: it would reject the end of an order that it
+ * has not seen placed, and the order would be open for ever. Nothing else that it decides is stored.
+ */
+const knowsRecord = ({ readThrough }: WorkerContext, id: string): boolean => {
+  const place = placeOfJob(id)
+  return place !== undefined && (readThrough(place.partition) ?? -1) >= place.sequence
+}
+
 export const askReply = Effect.fnUntraced(function* (
-  { engine, worker }: WorkerContext,
+  context: WorkerContext,
   { id, organization }: HeldJob,
   round: number,
   { command, key }: NonNullable<StoredAnswer["reply"]>
 ): Effect.fn.Return<ReplyAnswer> {
+  const { engine, worker } = context
   const { actor, windowMillis } = worker.reply ?? {}
   if (actor === undefined) return { isFinal: true, reason: "the worker has no reply any more" }
   const once = { key: onceKeyOf(id, round), digest: worker.name, windowMillis: windowMillis! }
   const pauses = new Pauses(firstReplyPauseMillis, lastReplyPauseMillis)
-  const begun = yield* Clock.currentTimeMillis
+  const begun = yield* monotonicMillis
   while (true) {
+    const hasRead = knowsRecord(context, id)
+    const asked = yield* monotonicMillis
     const exit = yield* Effect.exit(
       Effect.suspend(() => engine.askOnce(actor, { organization, key }, actor.decodeCommand(command), once))
     )
     if (Exit.isSuccess(exit)) return "accepted"
     const error: unknown = Cause.squash(exit.cause)
     if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
-    if (!Cause.hasDies(exit.cause) && !isOnceError(error)) return "rejected"
+    const isRejected = !Cause.hasDies(exit.cause) && !isOnceError(error)
+    if (isRejected && ((hasRead && knowsRecord(context, id)) || asked - begun >= replyDoubtMillis)) return "rejected"
     const reason = describe(error)
     if (isLasting(error)) return { isFinal: false, reason }
-    if (!isRetryable(error, { isIdempotent: true })) return { isFinal: true, reason }
-    if ((yield* Clock.currentTimeMillis) - begun >= replyPatienceMillis) return { isFinal: false, reason }
+    if (!isRejected && !isRetryable(error, { isIdempotent: true })) return { isFinal: true, reason }
+    if ((yield* monotonicMillis) - begun >= replyPatienceMillis) return { isFinal: false, reason }
     yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
   }
 })

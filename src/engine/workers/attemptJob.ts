@@ -7,7 +7,7 @@ import { Cause, Clock, Duration, Effect, Exit, Random } from "effect"
 import { backoff } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
 import { lookupDeadlineMillis } from "../limits.ts"
-import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
+import { attemptOf, type WorkerJobOutcome, WorkerJobsUnavailable } from "../ports/WorkerJobs.ts"
 import { deadline } from "../shell/deadline.ts"
 import { askReply } from "./askReply.ts"
 import {
@@ -40,9 +40,23 @@ const settleOnce = ({ jobs, worker }: WorkerContext, { attempt, id }: HeldJob, o
     )
   ).pipe(Effect.uninterruptible)
 
-/** The same with several tries. */
+/**
+ * The same with several tries. The answer to one that has counted may be lost: another one then finds the job gone, or
+ * failed. Until the lease ends nobody else can have taken it, so it is still this attempt's outcome.
+ */
 const settle = (context: WorkerContext, job: HeldJob, outcome: Undecided) =>
-  settleOnce(context, job, outcome).pipe(Effect.retry(settleTries), Effect.uninterruptible)
+  Effect.suspend(() => {
+    let isAnswerLost = false
+    const lost = Effect.sync(() => {
+      isAnswerLost = true
+    })
+    const once = Effect.tapError(settleOnce(context, job, outcome), () => lost)
+    return Effect.gen(function* () {
+      if (yield* Effect.retry(once, settleTries)) return true
+      const isOver = outcome._tag === "Done" || outcome._tag === "Failed"
+      return isOver && isAnswerLost && (yield* Clock.currentTimeMillis) < job.leasedUntil
+    })
+  }).pipe(Effect.uninterruptible)
 
 /**
  * Gives a job back that was not tried, or whose attempt a shutdown has ended. There is one try: if its answer is lost,
@@ -70,7 +84,9 @@ const resultOf = ({ worker }: WorkerContext, exit: Exit.Exit<unknown, unknown>):
 
 /** Runs the effect outside. Its time is bounded, and the lease lasts longer. */
 const run = ({ worker }: WorkerContext, { attempt, id, organization }: HeldJob, stored: StoredJob) =>
-  Effect.suspend(() => worker.run(stored.job, { key: id, attempt, organization, recordedAt: stored.at })).pipe(
+  Effect.suspend(() =>
+    worker.run(stored.job, { key: id, attempt: attemptOf(attempt), organization, recordedAt: stored.at })
+  ).pipe(
     Effect.timeoutOrElse({
       duration: Duration.millis(worker.timeoutMillis),
       orElse: () => Effect.fail(new Error(`it took longer than ${worker.timeoutMillis} ms`))
@@ -151,13 +167,10 @@ const conclude = Effect.fnUntraced(function* (
   if (reply === undefined) return yield* end(context, job, stored, failure)
   const answered = { ...stored, answer: { ...(failure === undefined ? {} : { failure }), reply } }
   const now = yield* Clock.currentTimeMillis
-  const isOurs = yield* settle(context, job, {
-    _tag: "Kept",
-    leasedUntil: now + replyLeaseMillis,
-    payload: JSON.stringify(answered)
-  })
+  const leasedUntil = now + replyLeaseMillis
+  const isOurs = yield* settle(context, job, { _tag: "Kept", leasedUntil, payload: JSON.stringify(answered) })
   // Without the lease somebody else has the job, and may come to another outcome.
-  if (isOurs) yield* answer(context, job, answered)
+  if (isOurs) yield* answer(context, { ...job, leasedUntil }, answered)
 })
 
 /** Carries out an attempt. Fails if the store does not take the outcome: the job comes back when its lease ends. */
@@ -169,14 +182,15 @@ export const attemptJob = Effect.fnUntraced(function* (context: WorkerContext, j
   if (begun + minimumMarginMillis + (stored.answer === undefined ? worker.timeoutMillis : 0) > job.leasedUntil)
     return void (yield* returnJob(context, job))
   if (stored.answer !== undefined) return yield* answer(context, job, { ...stored, answer: stored.answer })
-  if (!mayTry(job.attempt, worker.retry)) {
+  const attempt = attemptOf(job.attempt)
+  if (!mayTry(attempt, worker.retry)) {
     const reason = "its last attempt ended without an outcome"
-    return yield* conclude(context, job, stored, { _tag: "Failed", reason, attempts: job.attempt - 1 })
+    return yield* conclude(context, job, stored, { _tag: "Failed", reason, attempts: attempt - 1 })
   }
   const exit = yield* returning(context, job, run(context, job, stored))
   const now = yield* Clock.currentTimeMillis
   const random = yield* Random.next
-  const step = stepAfter(job.attempt, resultOf(context, exit), worker.retry, { now, random })
+  const step = stepAfter(attempt, resultOf(context, exit), worker.retry, { now, random })
   if (step._tag === "Again") {
     const { dueAt, reason } = step
     if (yield* settle(context, job, { _tag: "Again", dueAt, error: reason })) metrics.again()
@@ -185,6 +199,6 @@ export const attemptJob = Effect.fnUntraced(function* (context: WorkerContext, j
   const outcome: WorkerOutcome<unknown> =
     step._tag === "Finish"
       ? { _tag: "Done", value: Exit.isSuccess(exit) ? exit.value : undefined }
-      : { _tag: "Failed", reason: step.reason, attempts: job.attempt }
+      : { _tag: "Failed", reason: step.reason, attempts: attempt }
   yield* conclude(context, job, stored, outcome)
 })

@@ -12,6 +12,15 @@ import { maximumJobLength, type StoredJob, type Worker } from "./workerTypes.ts"
 /** The reactor's name, under which records are parked on which `toJob` throws. Stored: never rename it. */
 export const reactorNameOf = (worker: string): string => `sluice.worker.${worker}`
 
+/** The place of the record that a job's id names; undefined if somebody else has made the id. */
+export const placeOfJob = (
+  id: string
+): { readonly partition: number; readonly sequence: number; readonly index: number } | undefined => {
+  const [partition, sequence, index] = id.split(".").slice(1, 4).map(Number)
+  if (partition === undefined || sequence === undefined || index === undefined) return undefined
+  return Number.isNaN(partition + sequence + index) ? undefined : { partition, sequence, index }
+}
+
 /** The job of a record; undefined if it causes none. Throws if `toJob` does. */
 export const newJobOf = (worker: Worker<unknown>, record: LogRecord): NewWorkerJob | undefined => {
   const job = worker.jobOf(record)

@@ -5,10 +5,12 @@
 
 import type { FactsPurged } from "../../engine/followTypes.ts"
 import type { ActorRow, CheckpointRecord } from "../../engine/ports/Checkpoints.ts"
+import type { WorkerJobOutcome } from "../../engine/ports/WorkerJobs.ts"
 import type { FactRecord, LogRecord } from "../../engine/records.ts"
 import type { Decided, Woken } from "./Decisions.ts"
 import type { Follower } from "./Follower.ts"
 import type { Attempt, LaneAnswer, ListAnswer, LookAnswer, Operation } from "./Operations.ts"
+import type { OutsideCall } from "./OutsideService.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { Commit } from "./Truth.ts"
@@ -41,6 +43,10 @@ export interface Observer {
   readonly shown?: (follower: Follower, json: string) => void
   /** A follower learns that facts behind its position are purged. */
   readonly purgedPast?: (follower: Follower, error: FactsPurged) => void
+  /** A worker calls the service outside. */
+  readonly called?: (call: OutsideCall) => void
+  /** The store has taken an outcome of a worker's job. */
+  readonly jobSettled?: (worker: string, outcome: WorkerJobOutcome) => void
   readonly listed?: (list: ListAnswer) => void
   /** Called between two steps. */
   readonly rested?: () => void

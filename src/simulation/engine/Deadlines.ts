@@ -10,6 +10,7 @@ import type { Woken } from "./Decisions.ts"
 import type { Simulation } from "./Simulation.ts"
 import { type ActorHistory, type Commit, type Moment, nameOf } from "./Truth.ts"
 import type { Eventually } from "./Workload.ts"
+import { workersOwe } from "./workersAreThrough.ts"
 
 /**
  * How long a fault may make the engine late, milliseconds: a statement that hangs ends after a minute, and so may the
@@ -22,7 +23,7 @@ const ownMillis = 5_000
 const ownPart = 20
 
 /** A wake that is later than this shows that the engine was disturbed, milliseconds. */
-const lateMillis = 2_000 + brakeHoldMillis
+export const lateMillis = 2_000 + brakeHoldMillis
 
 /** A deadline that has begun. */
 interface Begun {
@@ -189,8 +190,9 @@ export class Deadlines {
   private judgeOne(begun: Begun): void {
     const { simulation } = this
     if (simulation.violations.length > 0 || this.now < this.endOf(begun)) return
-    // The engine owes a wake: the rule is not to blame.
-    if ([...this.dues()].some((due) => due < this.now - lateMillis)) {
+    // The engine owes a wake, or the end of a job: the rule is not to blame.
+    const owesJob = workersOwe(simulation, simulation.world.now - lateMillis)
+    if (owesJob || [...this.dues()].some((due) => due < this.now - lateMillis)) {
       this.disturb(0)
       return
     }

@@ -4,7 +4,7 @@
  * metrics and states. Needs no service.
  */
 import { appendBranches } from "../../engine/shell/partition/append.ts"
-import { type Operation, operations, streamOperations } from "./Scenario.ts"
+import { type Operation, operations, streamOperations, workerOperations } from "./Scenario.ts"
 
 /**
  * Counts of the branches and faults that scenarios have reached.
@@ -91,7 +91,7 @@ export const requiredStreamMarks: ReadonlyArray<string> = [
 
 /** The marks that a campaign over the engine's own workload must reach. See {@link campaign}. */
 export const requiredMarks: ReadonlyArray<string> = [
-  ...faultMarks((operation) => !streamOperations.has(operation)),
+  ...faultMarks((operation) => !streamOperations.has(operation) && !workerOperations.has(operation)),
   ...appendMarks,
   ...sentences.map(([, mark]) => mark),
   ...Object.values(messageMarks),

@@ -58,11 +58,27 @@ export const operations = {
   follow: ["unavailable", "hangs"],
   messages: ["cut off", "late"],
   ends: ["unavailable"],
-  store: ["unavailable", "hangs", "late", "answer lost", "ids forgotten", "crash after"]
+  store: ["unavailable", "hangs", "late", "answer lost", "ids forgotten", "crash after"],
+  dueJobs: ["unavailable", "hangs"],
+  takeJobs: ["unavailable", "answer lost", "slow", "hangs", "crash after"],
+  settleJob: ["unavailable", "answer lost", "slow", "hangs", "crash before", "crash after"],
+  outside: [
+    "unavailable",
+    "declined",
+    "fails after the effect",
+    "hangs",
+    "late",
+    "answer lost",
+    "crash before",
+    "crash after"
+  ]
 } as const
 
 /** The operations of a program's streams, which only some workloads have. */
 export const streamOperations: ReadonlySet<Operation> = new Set(["follow", "messages", "ends", "store"])
+
+/** The operations of workers, which only some workloads have. */
+export const workerOperations: ReadonlySet<Operation> = new Set(["dueJobs", "takeJobs", "settleJob", "outside"])
 
 /** An operation of a store that can fail. See {@link scenarios}. */
 export type Operation = keyof typeof operations

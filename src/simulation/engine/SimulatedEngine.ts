@@ -13,6 +13,7 @@ import { Journal } from "../../engine/ports/Journal.ts"
 import { Placement } from "../../engine/ports/Placement.ts"
 import { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
 import { Signals } from "../../engine/ports/Signals.ts"
+import { WorkerJobs } from "../../engine/ports/WorkerJobs.ts"
 import { internals } from "../../engine/shell/partition/internals.ts"
 import type { Partition } from "../../engine/shell/partition/Partition.ts"
 import type { SignalRule, SignalRules } from "../../engine/shell/signals/feedSignals.ts"
@@ -20,11 +21,13 @@ import { SimulatedProcess } from "../kernel/World.ts"
 import { boxed } from "./boxedCommands.ts"
 import { signalsName } from "./CommandOrigin.ts"
 import { Decisions } from "./Decisions.ts"
+import { JobReplies } from "./JobReplies.ts"
 import { noteMessage } from "./Marks.ts"
 import { watchedReactor } from "./programReactors.ts"
 import { makeJournal } from "./SimulatedJournal.ts"
 import { makeCheckpoints, makeCursors, makePlacement, makeSignals } from "./SimulatedStores.ts"
 import { makeProgramStreams } from "./SimulatedStreams.ts"
+import { makeWorkerJobs } from "./SimulatedWorkerJobs.ts"
 import type { Simulation } from "./Simulation.ts"
 import { makeBooks } from "./SqlEffects.ts"
 
@@ -39,6 +42,8 @@ export class SimulatedEngine {
   readonly decisions: Decisions
   /** The actors of this process, watched. */
   readonly actors: ReadonlyMap<string, AnyActor>
+  /** @internal */
+  readonly replies: JobReplies
   /** Placement's answer to this process. */
   owns = true
   engine: Engine["Service"] | undefined = undefined
@@ -48,7 +53,7 @@ export class SimulatedEngine {
   repliesUntilCrash: number | undefined = undefined
   private readonly scope = Scope.makeUnsafe()
   private readonly services: Context.Context<
-    Journal | Checkpoints | Cursors | Placement | Signals | ProgramStreams | Scope.Scope
+    Journal | Checkpoints | Cursors | Placement | Signals | ProgramStreams | WorkerJobs | Scope.Scope
   >
 
   constructor(simulation: Simulation, number: number) {
@@ -61,7 +66,13 @@ export class SimulatedEngine {
         for (const observer of simulation.observers) observer.woken?.(woken, this)
       }
     )
-    this.actors = new Map(simulation.workload.actors.map((actor) => [actor.kind, this.decisions.watch(actor)] as const))
+    this.replies = new JobReplies(
+      () => this.actors,
+      (command, job) => simulation.replies(command, job)
+    )
+    this.actors = new Map(
+      simulation.workload.actors.map((actor) => [actor.kind, this.replies.taking(this.decisions.watch(actor))] as const)
+    )
     this.services = this.process.services.pipe(
       Context.add(Journal, makeJournal(simulation, this)),
       Context.add(Checkpoints, makeCheckpoints(simulation, this)),
@@ -69,6 +80,7 @@ export class SimulatedEngine {
       Context.add(Placement, makePlacement(simulation, this)),
       Context.add(Signals, makeSignals(simulation, this)),
       Context.add(ProgramStreams, makeProgramStreams(simulation, this)),
+      Context.add(WorkerJobs, makeWorkerJobs(simulation, this)),
       Context.add(Scope.Scope, this.scope)
     )
   }
@@ -84,6 +96,7 @@ export class SimulatedEngine {
         ...(simulation.workload.projections ?? []).map(({ reactor }) => watchedReactor(simulation, reactor)),
         ...(simulation.workload.publishers ?? [])
       ],
+      workers: (simulation.workload.workers ?? []).map((one) => simulation.outside.worker(this, one)),
       signals: this.watchedSignals(),
       ingests: this.watchedIngests(),
       config: {
@@ -137,7 +150,11 @@ export class SimulatedEngine {
 
   /** Runs something in the process. `done` is not called once the process is dead. */
   fork<A, E>(
-    effect: Effect.Effect<A, E, Journal | Checkpoints | Cursors | Placement | Signals | ProgramStreams | Scope.Scope>,
+    effect: Effect.Effect<
+      A,
+      E,
+      Journal | Checkpoints | Cursors | Placement | Signals | ProgramStreams | WorkerJobs | Scope.Scope
+    >,
     done: (exit: Exit.Exit<A, E>) => void
   ): void {
     this.simulation.world.ready(this.process, () => {

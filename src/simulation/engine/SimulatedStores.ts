@@ -32,14 +32,14 @@ const wait = (simulation: Host, engine: HostedProcess, millis: number): Effect.E
     return Effect.sync(cancel)
   })
 
-const crash = (simulation: Host, engine: HostedProcess, where: string): Effect.Effect<never> =>
+export const crash = (simulation: Host, engine: HostedProcess, where: string): Effect.Effect<never> =>
   Effect.suspend(() => {
     simulation.crash(engine, where)
     return Effect.never
   })
 
 /** A statement with its delay each way. */
-const statement = <A, E, F>(
+export const statement = <A, E, F>(
   simulation: Host,
   engine: HostedProcess,
   operation: Operation | undefined,

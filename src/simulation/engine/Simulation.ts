@@ -10,6 +10,7 @@ import * as CursorsMemory from "../../engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../engine/memory/JournalMemory.ts"
 import * as ProgramStreamsMemory from "../../engine/memory/ProgramStreamsMemory.ts"
 import * as SignalsMemory from "../../engine/memory/SignalsMemory.ts"
+import * as WorkerJobsMemory from "../../engine/memory/WorkerJobsMemory.ts"
 import type { ActorRow, CheckpointRecord } from "../../engine/ports/Checkpoints.ts"
 import type { StoredFrame } from "../../engine/ports/Journal.ts"
 import type { PublishedMessage } from "../../engine/ports/ProgramStreams.ts"
@@ -29,6 +30,7 @@ import type { Follower } from "./Follower.ts"
 import { restartLater } from "./heal.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, BeginOptions, LookAnswer, Operation } from "./Operations.ts"
+import { OutsideService } from "./OutsideService.ts"
 import type { Scenario, Step } from "./Scenario.ts"
 import { SimulatedEngine } from "./SimulatedEngine.ts"
 import { LogServer } from "./SimulatedJournal.ts"
@@ -80,10 +82,13 @@ export class Simulation {
     readonly cursors: CursorsMemory.CursorsStore
     readonly signals: SignalsMemory.SignalsStore
     readonly streams: ProgramStreamsMemory.ProgramStreamsStore
+    readonly workerJobs: WorkerJobsMemory.WorkerJobsStore
   }
   readonly server: LogServer
   readonly books = makeBooksStore()
   readonly worker: JobWorker
+  /** The service that the workload's workers call. */
+  readonly outside: OutsideService = new OutsideService(this)
   /** All processes ever started. */
   readonly engines: Array<SimulatedEngine> = []
   readonly operations: Array<Operation> = []
@@ -91,6 +96,7 @@ export class Simulation {
   /** Messages that ever meant a command, by their sources. */
   readonly meant = new Map<string, Set<number>>()
   private readonly meanings = new WeakMap<object, CommandOrigin>()
+  private readonly jobs = new WeakMap<object, string>()
   readonly violations: Array<Violation> = []
   /** The commands that were drawn when they were sent, by their numbers. */
   readonly drawn = new Map<number, unknown>()
@@ -148,7 +154,8 @@ export class Simulation {
       checkpoints: CheckpointsMemory.makeStore({ deployment: "simulated" }),
       cursors: CursorsMemory.makeStore(),
       signals: SignalsMemory.makeStore(topology.partitions),
-      streams: ProgramStreamsMemory.makeStore(workload.streams ?? {})
+      streams: ProgramStreamsMemory.makeStore(workload.streams ?? {}),
+      workerJobs: WorkerJobsMemory.makeStore()
     }
     this.logBytes = topology.logBytes
     this.server = new LogServer(this)
@@ -372,6 +379,22 @@ export class Simulation {
    */
   meaningOf(command: unknown): CommandOrigin | undefined {
     return typeof command === "object" && command !== null ? this.meanings.get(command) : undefined
+  }
+
+  /**
+   * Notes that a command is the reply of a worker's job.
+   * @internal
+   */
+  replies(command: object, job: string): void {
+    this.jobs.set(command, job)
+  }
+
+  /**
+   * The key of the job whose reply a command is.
+   * @internal
+   */
+  jobOf(command: unknown): string | undefined {
+    return typeof command === "object" && command !== null ? this.jobs.get(command) : undefined
   }
 
   published({ id, subject }: PublishedMessage, engine: SimulatedEngine): void {

@@ -10,6 +10,7 @@ import type { ProgramStreams } from "../../engine/ports/ProgramStreams.ts"
 import type { Reactor } from "../../engine/Reactor.ts"
 import type { LogRecord } from "../../engine/records.ts"
 import type { SignalRules } from "../../engine/shell/signals/feedSignals.ts"
+import type { Worker, WorkerAttempt } from "../../engine/workers/workerTypes.ts"
 import type { States } from "../rules/States.ts"
 import type { Checker } from "./Checker.ts"
 
@@ -126,6 +127,19 @@ export interface Projection {
   readonly expected?: (records: ReadonlyArray<LogRecord>) => unknown
 }
 
+/** A worker, and the answers of the service that it calls. See {@link plan}. */
+export interface SimulatedWorker {
+  /** Made by `Worker.make`. Its `run` and `isFinal` are not called. */
+  readonly worker: Worker<unknown>
+  /**
+   * The service's answer to the first call under a key; later ones get the same. An instance of `Worker.GiveUp` says
+   * no. `job` is as its schema writes it. Pure; default: nothing.
+   */
+  readonly outside?: (job: unknown, attempt: WorkerAttempt) => unknown
+  /** The idempotency key that `run` hands to the service. Pure; default: the attempt's `key`. */
+  readonly keyOf?: (job: unknown, attempt: WorkerAttempt) => string
+}
+
 /** A message that comes into a stream. See {@link plan}. */
 export interface DrawnMessage {
   readonly subject: string
@@ -156,6 +170,7 @@ export interface Workload {
   /** Reactors made by `Publish.jetStream`. */
   readonly publishers?: ReadonlyArray<Reactor<ProgramStreams>>
   readonly projections?: ReadonlyArray<Projection>
+  readonly workers?: ReadonlyArray<SimulatedWorker>
   readonly organizations: ReadonlyArray<string>
   readonly keys: ReadonlyArray<string>
   readonly commands: ReadonlyArray<CommandSource>

@@ -18,6 +18,9 @@ class Boxed {
 export const boxed = (command: unknown): object =>
   typeof command === "object" && command !== null ? command : new Boxed(command)
 
+/** An object of a command's own, also of one that is an object. */
+export const boxedAnew = (command: unknown): object => new Boxed(command)
+
 /** The command in the form that its rule gets. */
 export const unboxed = (command: unknown): unknown => (command instanceof Boxed ? command.command : command)
 

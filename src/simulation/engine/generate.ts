@@ -15,7 +15,8 @@ import {
   type Step,
   streamOperations,
   type Topology,
-  type Which
+  type Which,
+  workerOperations
 } from "./Scenario.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { CommandSource, Workload } from "./Workload.ts"
@@ -380,7 +381,7 @@ const leastWithReactors = 20_000
 /** A deployment that holds the workload's largest command. */
 const roomy = (topology: Topology, workload: Workload): Topology => {
   const { maximumActors, logBytes } = workload.least ?? { maximumActors: 0, logBytes: 0 }
-  const cursorBytes = reactorsOf(workload).length > 0 ? leastWithReactors : 0
+  const cursorBytes = reactorsOf(workload).length + (workload.workers ?? []).length > 0 ? leastWithReactors : 0
   return {
     ...topology,
     maximumActors: Math.max(topology.maximumActors, maximumActors),
@@ -415,19 +416,24 @@ const allFaults = (Object.keys(operations) as ReadonlyArray<Operation>).flatMap(
   operations[operation].map((kind): readonly [operation: Operation, kind: string] => [operation, kind])
 )
 const publishFaults = allFaults.filter(([operation]) => operation === "publish")
-const otherFaults = allFaults.filter(([operation]) => operation !== "publish" && !streamOperations.has(operation))
+const otherFaults = allFaults.filter(
+  ([operation]) => operation !== "publish" && !streamOperations.has(operation) && !workerOperations.has(operation)
+)
 const streamFaults = allFaults.filter(([operation]) => streamOperations.has(operation))
+const workerFaults = allFaults.filter(([operation]) => workerOperations.has(operation))
 
-const drawFaults = (draw: Prng, { streams }: Workload): ReadonlyArray<Fault> => {
+const drawFaults = (draw: Prng, { streams, workers }: Workload): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
     // Most faults are at a publish; the other operations are rare, so a larger share of them fails.
     const [operation, kind] =
       streams !== undefined && draw.chance(0.4)
         ? draw.pick(streamFaults)
-        : draw.chance(0.5)
-          ? draw.pick(publishFaults)
-          : draw.pick(otherFaults)
+        : workers !== undefined && draw.chance(0.5)
+          ? draw.pick(workerFaults)
+          : draw.chance(0.5)
+            ? draw.pick(publishFaults)
+            : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }
   })

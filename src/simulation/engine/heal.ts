@@ -13,6 +13,7 @@ import { purgeableBelow } from "../../engine/shell/stores/purge.ts"
 import { reactorsOf } from "./programReactors.ts"
 import type { Simulation } from "./Simulation.ts"
 import { booksName } from "./SqlEffects.ts"
+import { workersAreThrough } from "./workersAreThrough.ts"
 
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
@@ -77,9 +78,20 @@ export const heal = (simulation: Simulation): void => {
   simulation.askPatient()
 }
 
+/** A process keeps a job for so long, milliseconds: one with a clock that is ahead keeps it for longer. */
+const leaseMillis = 60_000
+
+/** When the last open job of a worker is due. */
+const latestDue = ({ stores }: Simulation): number => {
+  let latest = 0
+  for (const { jobs } of stores.workerJobs.values())
+    for (const { dueAt, isFailed } of jobs.values()) if (!isFailed) latest = Math.max(latest, dueAt)
+  return latest
+}
+
 /** Sets the clocks to a time at or after every frame that was ever written. */
 const setClocksRight = (simulation: Simulation): void => {
-  const last = simulation.truth.latestFrameTime
+  const last = Math.max(simulation.truth.latestFrameTime, latestDue(simulation) - leaseMillis)
   for (const { process } of simulation.living()) {
     process.clockStoppedAt = undefined
     process.clockOffset = 0
@@ -162,7 +174,7 @@ const isAtRest = (simulation: Simulation): boolean => {
     // A hanging statement has kept an old checkpoint from being removed.
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
-  if (!simulation.worker.isThrough) return false
+  if (!simulation.worker.isThrough || !workersAreThrough(simulation)) return false
   // These are sent again automatically.
   if (firstParked(simulation).some(isWaiting)) return false
   return true

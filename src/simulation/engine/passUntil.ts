@@ -1,6 +1,8 @@
 /** Lets time pass up to a time that matters. It leaps over the time in which nothing is due. Needs no service. */
 import { epochMillis } from "../kernel/World.ts"
+import { lateMillis } from "./Deadlines.ts"
 import type { Simulation } from "./Simulation.ts"
+import { workersAreThrough, workersOwe } from "./workersAreThrough.ts"
 
 /** Within this time an engine notices that its clock was set forth, milliseconds. */
 export const noticedMillis = 62_000
@@ -34,12 +36,28 @@ const tellOfTime = (simulation: Simulation): void => {
   for (const engine of simulation.living()) for (const partition of engine.partitions()) partition.wakeup.notify()
 }
 
+/**
+ * Lets workers end young jobs before time leaps, until they are owed. Returns the time that has passed, milliseconds.
+ */
+const awaitWorkers = (simulation: Simulation): number => {
+  const { world } = simulation
+  const isOver = () => workersAreThrough(simulation) || workersOwe(simulation, world.now - lateMillis)
+  if (!simulation.deadlines.isAny || isOver()) return 0
+  const begun = world.now
+  world.advanceUntil(begun + lateMillis, isOver)
+  return world.now - begun
+}
+
 /** Leaps over time, and lets the rest pass in which an engine notices it. */
-const passBy = (simulation: Simulation, millis: number, isAwake: boolean): void => {
+const passBy = (simulation: Simulation, total: number, isAwake: boolean): void => {
+  const millis = total > noticedMillis ? total - awaitWorkers(simulation) : total
   const isTold = simulation.passes++ % unnoticedEvery !== unnoticedEvery - 1
   const rest = isTold ? toldMillis : noticedMillis
-  if (millis > noticedMillis) {
-    simulation.deadlines.leap(millis - rest, isAwake)
+  if (millis > noticedMillis && simulation.outside.mayLeap(millis)) {
+    // An attempt of a worker and the pause between its looks take their time behind the leap: their rule is not judged
+    // by the time of the leap. Only a job that had its time already holds up the judging so.
+    const owesJob = workersOwe(simulation, simulation.world.now - lateMillis)
+    simulation.deadlines.leap(millis - rest, isAwake && !owesJob)
     simulation.marks.reach("rule, time has jumped")
     if (isTold) tellOfTime(simulation)
   }

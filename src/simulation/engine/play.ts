@@ -16,6 +16,7 @@ import type { Scenario } from "./Scenario.ts"
 import { Simulation, type Violation } from "./Simulation.ts"
 import { describeStep, perform } from "./steps.ts"
 import type { Workload } from "./Workload.ts"
+import { workersAreThrough } from "./workersAreThrough.ts"
 
 /** How a scenario is played. See {@link play}. */
 export interface PlayOptions {
@@ -90,6 +91,8 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
       simulation.world.advanceUntil(simulation.world.now + settlingMillis, () => hasNothingLeft(simulation))
       simulation.world.advance(restMillis)
       awaitDeadlines(simulation)
+      if (!workersAreThrough(simulation))
+        simulation.world.advanceUntil(simulation.world.now + settlingMillis, () => workersAreThrough(simulation))
       simulation.rested()
       simulation.healed()
     }

@@ -59,7 +59,7 @@ export const rebuild = (simulation: Simulation, name: string, engine: SimulatedE
 export const wantedRecords = (
   { truth }: Simulation,
   engine: SimulatedEngine,
-  { wants }: Reactor<ProgramStreams>
+  { wants }: Pick<Reactor<ProgramStreams>, "wants">
 ): ReadonlyArray<ReadonlyArray<LogRecord>> =>
   truth.commits.map((commits, partition) => {
     const registry = engine.partition(partition)?.context.registry

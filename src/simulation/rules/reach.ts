@@ -79,7 +79,10 @@ export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
       .map(({ name }) => `no fact is stored of a message of the ingest ${name}`),
     ...(workload.publishers ?? [])
       .filter(({ name }) => count(`stream, published: ${name}`) === 0)
-      .map(({ name }) => `the publisher ${name} has published nothing`)
+      .map(({ name }) => `the publisher ${name} has published nothing`),
+    ...(workload.workers ?? [])
+      .filter(({ worker }) => count(`worker, done: ${worker.name}`) === 0)
+      .map(({ worker }) => `the worker ${worker.name} has done no job`)
   ]
   return {
     commands,

@@ -26,6 +26,7 @@ import type {
   Oracle,
   Projection,
   Sentences,
+  SimulatedWorker,
   Workload
 } from "../engine/Workload.ts"
 import { RuleWatch } from "./RuleWatch.ts"
@@ -92,6 +93,10 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
   readonly reactors?: ReadonlyArray<Projection>
   /** The meaning of signals, by their kind, and the signals that come. */
   readonly signals?: { readonly rules: SignalRules; readonly drawn: Arbitrary.Arbitrary<DrawnSignal> }
+  /**
+   * Workers, and the answers of the service that each calls (docs/simulation.md, "Workers"). No floods come with them.
+   */
+  readonly workers?: ReadonlyArray<SimulatedWorker>
   /** Further actors that the commands touch. */
   readonly others?: ReadonlyArray<AnyActor>
   /** Names of the actors that commands go to; default: one, "". */
@@ -190,18 +195,23 @@ const outsideOf = ({
   publishers,
   reactors,
   signals,
-  streams
+  streams,
+  workers
 }: Pick<
   SimulateOptions<never, never, never, never>,
-  "ingests" | "messages" | "publishers" | "reactors" | "signals" | "streams"
->): Pick<Workload, "signals" | "signalDraw" | "streams" | "ingests" | "messages" | "publishers" | "projections"> => ({
+  "ingests" | "messages" | "publishers" | "reactors" | "signals" | "streams" | "workers"
+>): Pick<
+  Workload,
+  "signals" | "signalDraw" | "streams" | "ingests" | "messages" | "publishers" | "projections" | "workers"
+> => ({
   signals: signals?.rules ?? {},
   ...(signals === undefined ? {} : { signalDraw: signals.drawn }),
   ...(streams === undefined ? {} : { streams }),
   ...(ingests === undefined ? {} : { ingests }),
   ...(messages === undefined ? {} : { messages }),
   ...(publishers === undefined ? {} : { publishers }),
-  ...(reactors === undefined ? {} : { projections: reactors })
+  ...(reactors === undefined ? {} : { projections: reactors }),
+  ...(workers === undefined ? {} : { workers })
 })
 
 /**
@@ -239,7 +249,10 @@ export const workloadOf = <Command, Fact, State, Reply, Rejection>(
     ...(options.eventually === undefined
       ? {}
       : { eventually: { [actor.kind]: options.eventually as Readonly<Record<string, Eventually<never>>> } }),
-    meetings: { after: [...usualAfter, ...(options.after ?? [])], floods: options.floods ?? true },
+    meetings: {
+      after: [...usualAfter, ...(options.after ?? [])],
+      floods: options.workers === undefined && (options.floods ?? true)
+    },
     ...oldFactsOf(actor, keys, options.old ?? []),
     checkers: [rulesHold(watch, { each: options.together ?? {}, all: options.overall ?? {} })]
   }

@@ -1,12 +1,13 @@
 /** The contract of `WorkerJobs`, for every implementation. Each test has a worker of its own. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, type Layer } from "effect"
-import type {
-  JobLease,
-  NewWorkerJob,
-  TakenWorkerJob,
-  WorkerJobOutcome,
-  WorkerJobs
+import {
+  attemptOf,
+  type JobLease,
+  type NewWorkerJob,
+  type TakenWorkerJob,
+  type WorkerJobOutcome,
+  type WorkerJobs
 } from "../../../src/engine/ports/WorkerJobs.ts"
 import { patienceMillis } from "../../support/patience.ts"
 
@@ -57,6 +58,7 @@ export const workerJobsContract = <E>(name: string, harness: Layer.Layer<WorkerJ
     takingJobs(it)
     orderedJobs(it)
     failedJobs(it)
+    retriedJobs(it)
     seeing(it)
   })
 }
@@ -215,11 +217,50 @@ const failedJobs = (it: Vitest.MethodsNonLive<WorkerJobsHarness>): void => {
       assert.deepStrictEqual((yield* jobs.figures(worker, [0])).failed, 1)
       const taken = yield* take()
       assert.deepStrictEqual(
-        taken.map(({ attempt, id }) => [id, attempt]).sort(),
+        taken.map(({ attempt, id }) => [id, attemptOf(attempt)]).sort(),
         [[one, 1], ["a", "b", "c", "d"].map(idOf).find((id) => !failed.some((other) => other.id === id))!]
           .map((found) => (typeof found === "string" ? [found, 1] : found))
           .sort()
       )
+    })
+  )
+}
+
+const retriedJobs = (it: Vitest.MethodsNonLive<WorkerJobsHarness>): void => {
+  it.effect(
+    "an outcome that is recorded again, since its answer was lost, does not count behind an operator's retry",
+    () =>
+      Effect.gen(function* () {
+        const { fail, idOf, job, jobs, put, take, worker } = yield* open
+        yield* put([job("a")])
+        const [first] = yield* take()
+        assert.isTrue(yield* fail(first!))
+        for (const attempts of [1, 2]) {
+          assert.strictEqual(yield* jobs.retry(worker, { limit: 9 }, 0), 1)
+          assert.isFalse(yield* fail(first!))
+          const [again] = yield* take()
+          assert.strictEqual(attemptOf(again!.attempt), 1)
+          assert.isFalse(yield* fail(first!))
+          assert.deepStrictEqual((yield* jobs.figures(worker, [0])).failed, 0)
+          if (attempts === 1) assert.isTrue(yield* fail(again!))
+        }
+        assert.deepStrictEqual(
+          (yield* take({ now: 2_000 })).map(({ attempt, id }) => [id, attemptOf(attempt)]),
+          [[idOf("a"), 2]]
+        )
+      })
+  )
+
+  it.effect("an ordered job that is tried again waits for a later one that somebody has, and for no pause", () =>
+    Effect.gen(function* () {
+      const { fail, job, jobs, put, settle, take, worker } = yield* open
+      yield* put([job("first"), job("second", { sequence: 2 })])
+      yield* fail((yield* take({ isOrdered: true }))[0]!)
+      const [second] = yield* take({ isOrdered: true })
+      yield* jobs.retry(worker, { limit: 9 }, 1_000)
+      assert.deepStrictEqual(yield* take({ isOrdered: true }), [])
+      yield* settle(second!, { _tag: "Again", dueAt: 3_000, error: "busy" })
+      assert.deepStrictEqual(sorted(yield* take({ isOrdered: true })), ["first"])
     })
   )
 }

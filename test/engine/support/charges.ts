@@ -11,7 +11,10 @@ const Command = Schema.Union([
   Schema.TaggedStruct("NotPaid", { reason: Schema.String })
 ])
 
-/** Every command becomes a fact, so a reply that counts twice is seen twice. A receipt "refused" is rejected. */
+/**
+ * Every command becomes a fact, so a reply that counts twice is seen twice. A receipt "refused" is rejected, and "once
+ * placed" where nothing is placed.
+ */
 export const Order = Actor.make({
   kind: "order",
   command: Command,
@@ -24,8 +27,9 @@ export const Order = Actor.make({
     ...seen,
     fact._tag === "Place" ? `placed ${fact.cents}` : fact._tag === "Paid" ? fact.receipt : `not paid: ${fact.reason}`
   ],
-  decide: (_, command) => {
-    if (command._tag === "Paid" && command.receipt === "refused") return Actor.rejected("no such order")
+  decide: (seen, command) => {
+    const isUnknown = command._tag === "Paid" && command.receipt === "once placed" && seen.length === 0
+    if (isUnknown || (command._tag === "Paid" && command.receipt === "refused")) return Actor.rejected("no such order")
     if (command._tag === "Paid" && command.receipt === "broken") throw new Error("the rule is broken")
     return Actor.decided({ facts: [command] })
   }

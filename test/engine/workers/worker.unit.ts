@@ -9,7 +9,7 @@ import { Placement } from "../../../src/engine/ports/Placement.ts"
 import { type WorkerJobOutcome, WorkerJobsUnavailable } from "../../../src/engine/ports/WorkerJobs.ts"
 import * as Worker from "../../../src/engine/Worker.ts"
 import { Payments, shop } from "../support/charges.ts"
-import { elapse, makeDeployment } from "../support/deployment.ts"
+import { type Deployment, elapse, makeDeployment } from "../support/deployment.ts"
 import { makeFaultyLog } from "../support/faultyLog.ts"
 import { measured, metricOf } from "../support/purses.ts"
 
@@ -282,7 +282,85 @@ describe("a reply", () => {
   )
 })
 
+/** A process whose worker takes nothing. */
+const takingNothing = (deployment: Deployment) => {
+  const jobs = WorkerJobsMemory.make(deployment.workerJobs)
+  return { ...jobs, take: () => Effect.succeed([]) }
+}
+
+describe("a process that was replaced and does not know yet", () => {
+  it.effect("ends no job by a rejection of its old state", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      payments.answer = ({ attempt, cents }) =>
+        cents === 1 && attempt === 1 ? Effect.fail("busy") : Effect.succeed(cents === 1 ? "refused" : "once placed")
+      const old = yield* shop(deployment, payments, { retry })
+      // The pause of this job lets the old process look again while its proof is fresh.
+      yield* old.place("acme", "1", 1)
+      yield* elapse(0.5, 100)
+      const other = yield* shop(deployment, payments, {}, { workerJobs: takingNothing(deployment) })
+      yield* other.place("bolt", "1", 300)
+      yield* elapse(60, 100)
+      assert.deepStrictEqual(yield* other.seen("bolt", "1"), ["placed 300", "once placed"])
+      assert.strictEqual((yield* WorkerJobsMemory.make(deployment.workerJobs).figures("charge", [0])).open, 0)
+    })
+  )
+})
+
 describe("an outcome", () => {
+  it.effect("is counted once though the answer of the store was lost", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      const lost = new Set<string>()
+      const settle = (worker: string, outcome: WorkerJobOutcome) =>
+        Effect.gen(function* () {
+          const counted = yield* real.settle(worker, outcome)
+          if (lost.has(outcome._tag)) return counted
+          lost.add(outcome._tag)
+          return yield* new WorkerJobsUnavailable({ message: "the connection broke" })
+        })
+      payments.answer = ({ cents }) => (cents === 1 ? Worker.giveUp("declined") : Effect.succeed("receipt"))
+      const { place } = yield* shop(deployment, payments, {}, { workerJobs: { ...real, settle } })
+      for (const cents of [1, 2]) yield* place("acme", "1", cents)
+      yield* elapse(30, 100)
+      assert.includeMembers([...lost], ["Done", "Failed"])
+      for (const name of ["sluice_jobs_failed_total", "sluice_jobs_done_total"])
+        assert.deepStrictEqual(
+          (yield* metricOf(name)).map(({ value }) => value),
+          [1]
+        )
+    }).pipe(measured)
+  )
+
+  it.effect("that is offered once more behind an operator's retry takes the new attempt from nobody", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      let isLost = false
+      const settle = (worker: string, outcome: WorkerJobOutcome) =>
+        Effect.gen(function* () {
+          const counted = yield* real.settle(worker, outcome)
+          if (outcome._tag !== "Failed" || isLost) return counted
+          isLost = true
+          // An operator sees the failure before the worker hears that it is stored.
+          yield* real.retry(worker, { limit: 1 }, 0)
+          return yield* new WorkerJobsUnavailable({ message: "the connection broke" })
+        })
+      payments.answer = () =>
+        payments.calls.length === 1 ? Worker.giveUp("declined") : Effect.delay(Effect.succeed("receipt"), "9 seconds")
+      const { place, seen } = yield* shop(deployment, payments, {}, { workerJobs: { ...real, settle } })
+      yield* place("acme", "1", 300)
+      yield* place("acme", "2", 0)
+      yield* elapse(40, 100)
+      assert.deepStrictEqual(yield* seen("acme", "1"), ["placed 300", "not paid: declined (1)", "receipt"])
+      assert.deepStrictEqual(yield* real.figures("charge", [0]), { open: 0, failed: 0, oldestDueAt: undefined })
+    })
+  )
+
   it.effect("that the store does not take at first is recorded a moment later, and the effect is not repeated", () =>
     Effect.gen(function* () {
       const payments = new Payments()
@@ -300,6 +378,32 @@ describe("an outcome", () => {
       assert.lengthOf(payments.calls, 1)
       assert.strictEqual((yield* real.figures("charge", [0])).open, 0)
     })
+  )
+})
+
+describe("the metrics of jobs", () => {
+  it.effect("show the rows though they take long to count", () =>
+    Effect.gen(function* () {
+      const payments = new Payments()
+      const deployment = makeDeployment()
+      const real = WorkerJobsMemory.make(deployment.workerJobs)
+      const figures = (worker: string, partitions: ReadonlyArray<number>) =>
+        Effect.delay(real.figures(worker, partitions), "20 seconds")
+      payments.answer = ({ cents }) => (cents === 1 ? Worker.giveUp("declined") : Effect.fail("away"))
+      const { place } = yield* shop(
+        deployment,
+        payments,
+        { retry: { pausesMillis: [900_000] } },
+        { workerJobs: { ...real, figures } }
+      )
+      for (const cents of [1, 2]) yield* place("acme", "1", cents)
+      yield* elapse(460, 5_000)
+      for (const name of ["sluice_jobs_failed", "sluice_jobs_waiting"])
+        assert.deepStrictEqual(
+          (yield* metricOf(name)).map(({ value }) => value),
+          [1]
+        )
+    }).pipe(measured)
   )
 })
 

@@ -5,6 +5,7 @@ import { effectsOnce } from "./effectsOnce.ts"
 import { everythingAnswered } from "./everythingAnswered.ts"
 import { freshReplies } from "./freshReplies.ts"
 import { invariantsHold } from "./invariantsHold.ts"
+import { jobsEnd } from "./jobsEnd.ts"
 import { lossesRefused } from "./lossesRefused.ts"
 import { messagesOnce } from "./messagesOnce.ts"
 import { modelOracle } from "./modelOracle.ts"
@@ -52,5 +53,6 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   everythingAnswered,
   messagesOnce,
   publishedInOrder,
-  projectionsAgree
+  projectionsAgree,
+  jobsEnd
 ]
