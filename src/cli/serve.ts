@@ -230,6 +230,10 @@ const requestLogOf = ({ requestLogFailures, requestLogSuccesses }: Config) => ({
   failuresPerSecond: requestLogFailures
 })
 
+/** The page on which accounts find a larger plan. */
+const upgradeUrlOf = ({ host, port, publicUrl, upgradeUrl }: Config): string =>
+  upgradeUrl ?? `${(publicUrl ?? reachableUrl(`http://${host}:${port}`)).replace(/\/+$/, "")}/docs`
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* (start: Start) {
   const { cluster, config, databaseUrl, folder, named, natsUrl, reached, seat } = start
@@ -248,9 +252,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     webhookProxy: config.webhookProxy,
     webhookSources: config.webhookSources,
     keyGraceMillis: config.keyGrace,
-    upgradeUrl:
-      config.upgradeUrl ??
-      `${(config.publicUrl ?? reachableUrl(`http://${config.host}:${config.port}`)).replace(/\/+$/, "")}/docs`,
+    upgradeUrl: upgradeUrlOf(config),
     billing: billingOf(config),
     requestLog: requestLogOf(config),
     talk: { upstream: speechServiceOf(config) }
