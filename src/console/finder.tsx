@@ -9,12 +9,14 @@ const views: ReadonlyArray<readonly [prefix: string, place: (id: string) => stri
   ["evt_", (id) => `/events/${id}`],
   ["we_", (id) => `/endpoints/${id}`],
   ["dom_", (id) => `/domains/${id}`],
+  ["rq_", (id) => `/requests/${id}`],
+  ["req_", (id) => `/requests?requestId=${id}`],
   ["key_", (id) => `/emails?key=${id}`]
 ]
 
 /** The place that a text means; undefined if this session has none for it. */
 export const placeOf = (text: string): string | undefined => {
-  const view = views.find(([prefix]) => new RegExp(`^${prefix}\\w+$`).test(text))
+  const view = views.find(([prefix]) => new RegExp(`^${prefix}[\\w-]+$`).test(text))
   if (view !== undefined) return view[1](text)
   if (hasService("send")) return `/emails?search=${encodeURIComponent(text)}`
   return hasScope("platform:events:read") ? `/events?object=${encodeURIComponent(text)}` : undefined

@@ -15,6 +15,7 @@ import { sendBenchmarks } from "./rows/send.ts"
 import { sendHttpBenchmarks } from "./rows/sendHttp.ts"
 import { sendQueueBenchmarks } from "./rows/sendQueue.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
+import { streamsBenchmarks } from "./rows/streams.ts"
 import { webhooksBenchmarks } from "./rows/webhooks.ts"
 import { windowsBenchmarks } from "./rows/windows.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
@@ -33,6 +34,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...keysBenchmarks,
   ...limitsBenchmarks,
   ...windowsBenchmarks,
+  ...streamsBenchmarks,
   ...webhooksBenchmarks,
   ...sendBenchmarks,
   ...sendHttpBenchmarks,

@@ -82,6 +82,14 @@ export const keyboardSection = (platform: () => ConsolePlatform): void => {
       await page.keyboard.type(id)
       await page.keyboard.press("Enter")
       await heading(page, "Your weekly report")
+      const { filled, url } = platform()
+      const { data } = await ask("GET", `${url}/v1/events?type=telco.*&limit=1`, filled.key)
+      const [event] = data as ReadonlyArray<{ readonly eventId: string; readonly type: string }>
+      await page.keyboard.press("Control+k")
+      await page.keyboard.type(event!.eventId)
+      await page.keyboard.press("Enter")
+      await heading(page, event!.type)
+      await page.waitForURL((place) => place.pathname === `/console/events/${event!.eventId}`)
     })
 
     it("unpauses an endpoint, and sends a delivery again", async () => {
