@@ -95,7 +95,7 @@ const requestOf = <A extends { readonly at: string | number }>(row: A): Omit<A, 
   at: Number(row.at)
 })
 
-const listColumns = `id, at, mode, key_id as "keyId", method, path, route, status, code,
+const listColumns = `id, at, mode, api_key_id as "keyId", method, path, route, status, code,
   duration_millis as "durationMillis", request_id as "requestId", address, count`
 
 const ofOwner = (sql: SqlClient.SqlClient, { mode, organizationId }: RequestsOwner) => [
@@ -131,7 +131,7 @@ const listing = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): Req
       ...(method === undefined ? [] : [sql`method = ${method}`]),
       ...(path === undefined ? [] : [ofPath(sql, path)]),
       ...(status === undefined ? [] : ofStatus(sql, status)),
-      ...(key === undefined ? [] : [sql`key_id = ${key}`]),
+      ...(key === undefined ? [] : [sql`api_key_id = ${key}`]),
       ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
       ...(until === undefined ? [] : [sql`at < ${until}::int8`]),
       ...(Option.isNone(place) ? [] : [sql`(at, id) < (${place.value.atMillis}::int8, ${place.value.id})`])

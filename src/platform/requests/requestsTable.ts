@@ -17,7 +17,7 @@ export const createRequestsTable = Effect.gen(function* () {
       at int8 not null,
       id text collate "C" not null,
       mode text collate "C" not null,
-      key_id text collate "C" not null,
+      api_key_id text collate "C" not null,
       method text collate "C" not null,
       path text collate "C" not null,
       route text collate "C" not null,
