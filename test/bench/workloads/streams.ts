@@ -3,14 +3,15 @@
  * by the engine from its facts. In messages a second, from the first message to the last.
  */
 import { jetstream, jetstreamManager } from "@nats-io/jetstream"
-import { type ConnectionOptions, connect, type NatsConnection } from "@nats-io/transport-node"
-import { Context, Effect, Layer, Schema, Scope } from "effect"
+import type { NatsConnection } from "@nats-io/transport-node"
+import { Context, Effect, Layer, Redacted, Schema, Scope } from "effect"
 import * as Durable from "../../../src/durable.ts"
 import * as Actor from "../../../src/engine/Actor.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
 import * as Ingest from "../../../src/engine/Ingest.ts"
 import * as Publish from "../../../src/engine/Publish.ts"
 import * as Reactor from "../../../src/engine/Reactor.ts"
+import { connectNats } from "../../../src/nats/connection.ts"
 import { startServers } from "./servers.ts"
 import { serveWorkload } from "./workload.ts"
 
@@ -96,11 +97,7 @@ const published = Publish.jetStream({
 const prepare = ({ by, dataFolder, messages }: StreamLoad & { readonly dataFolder: string }) =>
   Effect.gen(function* () {
     const addresses = yield* startServers(dataFolder)
-    const options: ConnectionOptions = { servers: addresses.natsUrl }
-    const client = yield* Effect.acquireRelease(
-      Effect.promise(() => connect(options)),
-      (one) => Effect.promise(() => one.close())
-    )
+    const { client } = yield* connectNats({ url: Redacted.make(addresses.natsUrl) })
     const manager = yield* Effect.promise(() => jetstreamManager(client))
     const add = (name: string, subject_transform?: { readonly src: string; readonly dest: string }) =>
       manager.streams.add({ name, subjects: [`${name}.*`], ...(subject_transform && { subject_transform }) })
