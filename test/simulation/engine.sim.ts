@@ -12,6 +12,7 @@ import {
   toJson
 } from "../../src/simulation/index.ts"
 import { bank } from "./bank/bank.ts"
+import { streamedBank } from "./bank/streamedBank.ts"
 import { onEngine, playUntilReached } from "./playUntilReached.ts"
 
 const corpus = new URL("corpus/", import.meta.url)
@@ -24,7 +25,7 @@ describe("the engine", () => {
 
   it.each(readdirSync(corpus).filter((name) => name.endsWith(".json")))("keeps them in %s", (name) => {
     const scenario = fromJson(readFileSync(new URL(name, corpus), "utf8"))
-    const failure = explain(bank, scenario)
+    const failure = explain(scenario.workload === streamedBank.name ? streamedBank : bank, scenario)
     if (failure !== undefined) expect.fail(describeFailure(failure))
   })
 })

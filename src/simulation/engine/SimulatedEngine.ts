@@ -49,6 +49,8 @@ export class SimulatedEngine {
   engine: Engine["Service"] | undefined = undefined
   /** Whether it is stopping and finishing its accepted commands. */
   isStopping = false
+  /** Whether a reactor is being built anew by it. */
+  isRebuilding = false
   /** Set by a fault: after this many more replies the process dies. */
   repliesUntilCrash: number | undefined = undefined
   private readonly scope = Scope.makeUnsafe()

@@ -49,7 +49,9 @@ export const rebuild = (simulation: Simulation, name: string, engine: SimulatedE
   if (simulation.living().length > 1) return
   const projection = simulation.workload.projections?.find(({ reactor }) => reactor.name === name)
   const clear = projection === undefined ? Effect.void : onCommit(() => projection.clear())
+  engine.isRebuilding = true
   engine.fork(rebuildReactor(engine.engine, { reactor: name, clear }), (exit) => {
+    engine.isRebuilding = false
     simulation.trace(() => `${engine.name} builds ${name} anew: ${exit._tag}`)
     if (Exit.isSuccess(exit)) simulation.marks.reach("a reactor was built anew")
   })

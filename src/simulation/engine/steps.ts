@@ -120,9 +120,13 @@ type ProcessStep = Extract<
   }
 >
 
+/** While a reactor is built anew operators start no other process (docs/reactors.md). */
+const isRebuilding = (simulation: Simulation): boolean => simulation.living().some((engine) => engine.isRebuilding)
+
 const changeProcesses = (simulation: Simulation, step: ProcessStep) => {
   switch (step._tag) {
     case "Restart": {
+      if (isRebuilding(simulation)) return
       const engine = simulation.newest()
       if (engine !== undefined && !engine.isStopping) engine.stop()
       simulation.start()
@@ -132,6 +136,7 @@ const changeProcesses = (simulation: Simulation, step: ProcessStep) => {
       for (const engine of simulation.living()) engine.process.resume()
       return ensureOwner(simulation)
     case "SecondOwner": {
+      if (isRebuilding(simulation)) return
       const living = simulation.living()
       if (living.length >= maximumProcesses) simulation.crash(living[0]!, "to make room")
       if (step.handover) for (const engine of living) engine.owns = false
