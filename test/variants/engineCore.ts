@@ -162,5 +162,12 @@ export const engineCore: ReadonlyArray<Variant> = [
     replace: "const span = this.asks.get(links)",
     sentence: "a trace ends at the ask, and nobody sees why a webhook went",
     finders: ["platform.e2e"]
+  },
+  {
+    name: "engine: a lane keeps the actors that it reads",
+    find: "memory.look(read, now.monotonic)",
+    replace: "memory.use(read, now.monotonic)",
+    sentence: "actors that lanes read fill the memory of a process whose partition decides nothing",
+    finders: ["engine.sim"]
   }
 ]

@@ -117,6 +117,14 @@ export class ActorMemory implements Evictable {
   /** Notes a use: the actor stays for this drain and becomes one of the last to be evicted. */
   use(cell: Cell, nowMillis: number): void {
     cell.usedBy = this.drain
+    this.look(cell, nowMillis)
+  }
+
+  /**
+   * Notes a look outside a drain: the actor becomes one of the last to be evicted. It keeps no place: a partition that
+   * decides nothing has no drain that would give it back.
+   */
+  look(cell: Cell, nowMillis: number): void {
     cell.usedAt = nowMillis
     // Moving it with every use would cost more than many a decision.
     if (!cell.isIdle || nowMillis - cell.listedAt < relistMillis) return

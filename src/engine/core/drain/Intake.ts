@@ -109,7 +109,7 @@ export class Intake {
     if (this.refusal === undefined && this.shared.life().time.isFresh(now)) {
       const cell = this.shared.memory.organizations.get(organization)?.cell(actorIndex, key)
       if (cell?.loaded === true) {
-        this.shared.memory.use(cell, now.monotonic)
+        this.shared.memory.look(cell, now.monotonic)
         this.options.host.reply(caller, true, cell.state)
         return
       }

@@ -181,7 +181,7 @@ export class Lanes {
     for (const name of cell.touched) {
       if (organization.cell(name.actorIndex, name.key) === undefined && !memory.admitsActor()) return "no room"
       const read = memory.cell(organization, name.actorIndex, name.key)
-      memory.use(read, now.monotonic)
+      memory.look(read, now.monotonic)
       if (!read.loaded && !this.host.load(read)) missing ??= read
     }
     return missing
