@@ -104,15 +104,13 @@ export const reportOf = (benchmarks: ReadonlyArray<Benchmark>, measurements: Rea
   const lines = [
     "# Results",
     "",
-    "Made by `npm run bench -- --report` from `results.jsonl`, which has every row with machine, commit, rounds and interval. The goal is of the ratio to",
-    "the peer where there is one, else of the figure. What was tried is in [performance.md](../../docs/performance.md).",
+    "Made by `npm run bench -- --report` from `results.jsonl`. The goal is of the ratio to the peer where there is one, else of the figure. What was tried is in [performance.md](../../docs/performance.md).",
     "",
     "| row | goal | latest | on | met | last five ratios |",
     "|---|---|---|---|---|---|",
     ...judged.map(tableLine),
     "",
     "Ratios of rows without a goal:",
-    "",
     ...groupedBy(beside, ({ name }) => name.split("/")[0]!).map(besideLine)
   ]
   if (lines.length > maximumLines) throw new Error(`the report has ${lines.length} lines: group more rows`)
