@@ -49,7 +49,11 @@ export class SimulatedEngine {
   engine: Engine["Service"] | undefined = undefined
   /** Whether it is stopping and finishing its accepted commands. */
   isStopping = false
-  /** Whether a reactor is being built anew by it. */
+  /**
+   * Whether a reactor is being built anew by it.
+   *
+   * @internal
+   */
   isRebuilding = false
   /** Set by a fault: after this many more replies the process dies. */
   repliesUntilCrash: number | undefined = undefined
