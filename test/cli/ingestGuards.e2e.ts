@@ -33,9 +33,12 @@ const ingest = (...args: ReadonlyArray<string>) => sluice(["ingest", ...args], e
 
 /** The one event of the one file. */
 const eventOf = async (...args: ReadonlyArray<string>) => {
-  const { stdout } = await ingest(...args, "--json")
+  const { stderr, stdout } = await ingest(...args, "--json")
   expect(stdout).toMatch(/^[^\n]+\n$/)
-  return JSON.parse(stdout) as Record<string, unknown>
+  const event = JSON.parse(stdout) as Record<string, unknown>
+  // No guard has a database that fails: the whole of it is shown, to find why.
+  expect(String(event.code), `${stdout}${stderr}`).not.toMatch(/^Database/)
+  return event
 }
 
 interface Page {
