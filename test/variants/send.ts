@@ -68,8 +68,8 @@ export const send: ReadonlyArray<Variant> = [
   },
   {
     name: "search: pages begin anew",
-    find: "behind = place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`]",
-    replace: "behind = place === undefined || !isBefore ? [] : [sql`(accepted_at, id) > ${place}`]",
+    find: "const listed = [...listedIn(sql, owner, options), ...beyond(sql, place)] const rows",
+    replace: "const listed = listedIn(sql, owner, options)\n  const rows",
     sentence: "the second page of a search is the first one again",
     finders: ["search.it"]
   },

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals"
 import { ask } from "../api.ts"
 import { Field } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
-import { type EndpointShown, patternsOf } from "./endpoints.tsx"
+import { EndpointFields, type EndpointShown, patternsOf } from "./endpoints.tsx"
 
 const EditForm = ({
   close,
@@ -36,31 +36,7 @@ const EditForm = ({
         done()
       }}
     >
-      <Field
-        label="Address"
-        type="url"
-        required
-        value={url.value}
-        onInput={(event) => {
-          url.value = event.currentTarget.value
-        }}
-      />
-      <Field
-        label="Events"
-        hint="Patterns such as telco.* or an exact type, with spaces between them."
-        required
-        value={patterns.value}
-        onInput={(event) => {
-          patterns.value = event.currentTarget.value
-        }}
-      />
-      <Field
-        label="Description"
-        value={description.value}
-        onInput={(event) => {
-          description.value = event.currentTarget.value
-        }}
-      />
+      <EndpointFields url={url} patterns={patterns} description={description} />
       <Field
         label="Attempts per second at most"
         hint="1 to 10,000; no limit without a number."

@@ -1,5 +1,5 @@
 /** Lists the webhook endpoints. */
-import { useSignal } from "@preact/signals"
+import { type Signal, useSignal } from "@preact/signals"
 import { type Answer, get, post } from "../api.ts"
 import { hasScope, portal } from "../session.ts"
 import { Chip, Code, Command, Empty, Fault, Field, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
@@ -50,6 +50,46 @@ export const Unpause = ({ endpoint, done }: { readonly endpoint: EndpointShown; 
 
 export const patternsOf = (text: string): ReadonlyArray<string> => text.split(/[\s,]+/).filter((one) => one !== "")
 
+/** The fields of an endpoint that is made or changed. */
+export const EndpointFields = ({
+  description,
+  patterns,
+  url
+}: Readonly<Record<"description" | "patterns" | "url", Signal<string>>>) => (
+  <>
+    <Field
+      label="Address"
+      type="url"
+      required
+      placeholder="https://example.com/hook"
+      value={url.value}
+      onInput={(event) => {
+        url.value = event.currentTarget.value
+      }}
+    />
+    <Field
+      label="Events"
+      required
+      hint={
+        portal.value === null
+          ? "Patterns such as send.* or telco.lookup.completed, with spaces between them; * for all."
+          : `Patterns or types of these, with spaces between them: ${portal.value.types.join(" ")}`
+      }
+      value={patterns.value}
+      onInput={(event) => {
+        patterns.value = event.currentTarget.value
+      }}
+    />
+    <Field
+      label="Description"
+      value={description.value}
+      onInput={(event) => {
+        description.value = event.currentTarget.value
+      }}
+    />
+  </>
+)
+
 /** Makes an endpoint, and shows its secret this once. */
 const Create = ({ done }: { readonly done: () => void }) => {
   const url = useSignal("")
@@ -92,36 +132,7 @@ const Create = ({ done }: { readonly done: () => void }) => {
               return true
             }}
           >
-            <Field
-              label="Address"
-              type="url"
-              required
-              placeholder="https://example.com/hook"
-              value={url.value}
-              onInput={(event) => {
-                url.value = event.currentTarget.value
-              }}
-            />
-            <Field
-              label="Events"
-              required
-              hint={
-                portal.value === null
-                  ? "Patterns such as send.* or telco.lookup.completed, with spaces between them; * for all."
-                  : `Patterns or types of these, with spaces between them: ${portal.value.types.join(" ")}`
-              }
-              value={patterns.value}
-              onInput={(event) => {
-                patterns.value = event.currentTarget.value
-              }}
-            />
-            <Field
-              label="Description"
-              value={description.value}
-              onInput={(event) => {
-                description.value = event.currentTarget.value
-              }}
-            />
+            <EndpointFields url={url} patterns={patterns} description={description} />
           </FormDialog>
         )
       }}

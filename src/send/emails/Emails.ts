@@ -24,16 +24,20 @@ import {
   withAnswers
 } from "./emailDetails.ts"
 import {
+  beyond,
   columnsOf,
   countedOf,
   type EmailFilter,
+  type EmailPlace,
   type EmailRow,
+  type EmailTimes,
   historyOf,
   isErased,
+  listedIn,
   ofOwner,
   rowsOf
 } from "./emailRows.ts"
-import { countFound, type FindPlace, type FoundEmails, findEmails } from "./findEmails.ts"
+import { countFound, type FoundEmails, findEmails } from "./findEmails.ts"
 import { emailsTable } from "./table.ts"
 
 /** Nobody's email in this mode, or one that is not kept any more. */
@@ -71,17 +75,13 @@ export interface EmailPage {
 }
 
 /** The place of a page: behind a cursor or an email, or before one. */
-export interface EmailPageOptions extends EmailFilter {
+export interface EmailPageOptions extends EmailFilter, EmailTimes {
   readonly limit: number
   readonly cursor?: string | undefined
   readonly after?: string | undefined
   readonly before?: string | undefined
   /** Emails with these words alone. */
   readonly search?: EmailSearch | undefined
-  /** When they were accepted, in Unix milliseconds: inclusive. */
-  readonly since?: number | undefined
-  /** The same, exclusive. */
-  readonly until?: number | undefined
   /** Whether to count the emails of the whole list. */
   readonly withTotal?: boolean
 }
@@ -221,30 +221,21 @@ const pageRows = Effect.fnUntraced(function* (
   { contents, sql }: Means,
   owner: EmailOwner,
   options: EmailPageOptions,
-  place: FindPlace
+  place: EmailPlace
 ): Effect.fn.Return<FoundEmails, ContentsUnavailable | SqlError.SqlError> {
   const { search } = options
   const limit = options.limit + 1
   if (search !== undefined) return yield* findEmails({ contents, sql }, owner, { ...options, search }, place, limit)
-  const { isBefore, position } = place
-  const at = position && sql`(${position.atMillis}::int8, ${position.id}::text)`
-  const behind = at === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${at}` : sql`(accepted_at, id) < ${at}`]
-  const listed = [...inTime(sql, owner, options), ...behind]
-  return { rows: yield* rowsOf(sql, options, listed, isBefore, limit), rest: undefined }
+  const listed = [...listedIn(sql, owner, options), ...beyond(sql, place)]
+  return { rows: yield* rowsOf(sql, options, listed, place.isBefore, limit), rest: undefined }
 })
-
-const inTime = (sql: SqlClient.SqlClient, owner: EmailOwner, { since, until }: EmailPageOptions) => [
-  ofOwner(sql, owner),
-  ...(since === undefined ? [] : [sql`accepted_at >= ${since}`]),
-  ...(until === undefined ? [] : [sql`accepted_at < ${until}`])
-]
 
 /** The number of emails of the whole list, if it is asked for. */
 const totalOf = ({ contents, sql }: Means, owner: EmailOwner, options: EmailPageOptions) => {
   const { search, withTotal = false } = options
   if (!withTotal) return Effect.succeed({})
   return search === undefined
-    ? countOf(sql, countedOf(sql, options, inTime(sql, owner, options)))
+    ? countOf(sql, countedOf(sql, options, listedIn(sql, owner, options)))
     : countFound({ contents, sql }, owner, { ...options, search })
 }
 

@@ -4,6 +4,7 @@
  */
 import type { SqlClient, Statement } from "effect/sql"
 import { maximumTotal } from "../../http/listTotal.ts"
+import type { Position } from "../../http/PageCursors.ts"
 import { lastStates, type ShownState, shownStates } from "../rules/emailStates.ts"
 import type { EmailOwner } from "./AcceptEmails.ts"
 import { keptContentMillis } from "./contents/limits.ts"
@@ -47,6 +48,41 @@ export const columnsOf = (sql: SqlClient.SqlClient) =>
 
 export const ofOwner = (sql: SqlClient.SqlClient, { mode, organizationId }: EmailOwner) =>
   sql`organization_id = ${organizationId} and mode = ${mode}`
+
+/** The emails of an owner's list, by when they were accepted. */
+export interface EmailTimes {
+  /** Unix milliseconds: inclusive. */
+  readonly since?: number | undefined
+  /** The same, exclusive. */
+  readonly until?: number | undefined
+}
+
+/** The beginning of a page, and whether it goes towards newer emails. */
+export interface EmailPlace {
+  readonly position: Position | undefined
+  readonly isBefore: boolean
+}
+
+/** The conditions of an owner's emails in a time, for tables of emails and of their terms. */
+export const listedIn = (
+  sql: SqlClient.SqlClient,
+  owner: EmailOwner,
+  { since, until }: EmailTimes
+): ReadonlyArray<Statement.Fragment> => [
+  ofOwner(sql, owner),
+  ...(since === undefined ? [] : [sql`accepted_at >= ${since}`]),
+  ...(until === undefined ? [] : [sql`accepted_at < ${until}`])
+]
+
+/** The condition of the emails beyond a place, if there is one. */
+export const beyond = (
+  sql: SqlClient.SqlClient,
+  { isBefore, position }: EmailPlace
+): ReadonlyArray<Statement.Fragment> => {
+  const place = position && sql`(${position.atMillis}::int8, ${position.id}::text)`
+  if (place === undefined) return []
+  return [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`]
+}
 
 export const newestFirst = "order by accepted_at desc, id desc"
 export const oldestFirst = "order by accepted_at, id"

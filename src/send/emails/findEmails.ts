@@ -11,10 +11,14 @@ import { type EmailSearch, isDecidedByTerms, matches, termsOfSearch } from "../s
 import type { EmailOwner } from "./AcceptEmails.ts"
 import type { ContentsUnavailable, MessageContents } from "./contents/MessageContents.ts"
 import {
+  beyond,
   type EmailFilter,
+  type EmailPlace,
   type EmailRow,
+  type EmailTimes,
   historyOf,
   isErased,
+  listedIn,
   newestFirst,
   ofOwner,
   oldestFirst,
@@ -34,18 +38,8 @@ const newestRows = 500
 const maximumRead = 200
 const maximumLooked = 2_000
 
-export interface FindOptions extends EmailFilter {
+export interface FindOptions extends EmailFilter, EmailTimes {
   readonly search: EmailSearch
-  /** Unix milliseconds: inclusive. */
-  readonly since?: number | undefined
-  /** The same, exclusive. */
-  readonly until?: number | undefined
-}
-
-/** The beginning of a page, and whether it goes towards newer emails. */
-export interface FindPlace {
-  readonly position: Position | undefined
-  readonly isBefore: boolean
 }
 
 export interface FoundEmails {
@@ -73,11 +67,6 @@ const termConditions = Effect.fnUntraced(function* (
     ...groups.flatMap((group) => (group.length === 1 ? [] : [sql`terms && ${arrayText(group)}::int4[]`]))
   ]
 })
-
-const inTime = (sql: SqlClient.SqlClient, { since, until }: FindOptions): ReadonlyArray<Statement.Fragment> => [
-  ...(since === undefined ? [] : [sql`accepted_at >= ${since}`]),
-  ...(until === undefined ? [] : [sql`accepted_at < ${until}`])
-]
 
 /** The condition that an email of a row of terms `t` passes the other filters. */
 const filtered = (sql: SqlClient.SqlClient, { domain, state }: EmailFilter): ReadonlyArray<Statement.Fragment> =>
@@ -126,14 +115,12 @@ const candidatesOf = (
   owner: EmailOwner,
   options: FindOptions,
   terms: ReadonlyArray<Statement.Fragment>,
-  { isBefore, position }: FindPlace
+  place: EmailPlace
 ) => {
   const { sql } = services
-  const place = position && sql`(${position.atMillis}::int8, ${position.id}::text)`
-  const behind =
-    place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`]
+  const { isBefore } = place
   const order = sql.literal(isBefore ? oldestFirst : newestFirst)
-  const listed = [ofOwner(sql, owner), ...inTime(sql, options), ...behind]
+  const listed = [...listedIn(sql, owner, options), ...beyond(sql, place)]
   const rows = (looked: Statement.Fragment, found: Statement.Fragment, limit: number) =>
     Effect.map(
       // Planned each time: how many rows have a term is different for each.
@@ -169,7 +156,7 @@ export const findEmails = Effect.fnUntraced(function* (
   services: Services,
   owner: EmailOwner,
   options: FindOptions,
-  place: FindPlace,
+  place: EmailPlace,
   limit: number
 ): Effect.fn.Return<FoundEmails, ContentsUnavailable | SqlError.SqlError> {
   const terms = yield* termConditions(services, owner, options.search)
@@ -207,7 +194,7 @@ export const countFound = Effect.fnUntraced(function* (
   const { sql } = services
   const terms = yield* termConditions(services, owner, options.search)
   if (terms === undefined) return { total: { count: 0, isExact: true } }
-  const listed = [ofOwner(sql, owner), ...inTime(sql, options)]
+  const listed = listedIn(sql, owner, options)
   const isExact = isDecidedByTerms(options.search)
   if (isFiltered(options)) {
     // A short list is counted email by email: the index of terms would gather every email with a frequent word.

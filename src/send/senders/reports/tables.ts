@@ -57,7 +57,7 @@ export const createReportTables = Effect.gen(function* () {
     yield* sql`create index ${sql(`${table}_old`)} on ${sql(table)} (day)`
     yield* sql`create index ${sql(`${table}_owner`)} on ${sql(table)} (organization_id)`
   }
-  // Whose a report is: it names the domain alone.
+  // A report names its domain alone, and not the organization.
   yield* sql`
     create index send_domains_by_name on send_domains (name) where mode = 'live' and status = 'verified'`
 })
