@@ -34,7 +34,7 @@ const maximumSeed = 1_000_000_000
  * The share of scenarios of rules with a flood of commands, and commands of each: a fact of 24 bytes for each fills a
  * state.
  */
-const floodChance = 0.1
+const floodChance = 0.02
 const floodCommands = 3_000
 
 /** The share of scenarios with sentences about time in which commands come before each wake, their number and kinds. */
