@@ -88,6 +88,13 @@ export const engineWorkers: ReadonlyArray<Variant> = [
     finders: ["workers/worker.unit", "jobOutcomes.unit", "workerRules.sim"]
   },
   {
+    name: "engine: an attempt asks its reply behind its lease",
+    find: "if ((yield* Clock.currentTimeMillis) >= leasedUntil) return",
+    replace: "if ((yield* Clock.currentTimeMillis) < 0) return",
+    sentence: "a payment counts twice once a machine was suspended for longer than its key is remembered",
+    finders: ["workerRules.sim"]
+  },
+  {
     name: "engine: a reply has the key of the one before an operator's retry",
     find: "`sluice.worker ${id} ${round}`",
     replace: "`sluice.worker ${id} ${round * 0}`",

@@ -43,7 +43,7 @@ const knowsRecord = ({ readThrough }: WorkerContext, id: string): boolean => {
 
 export const askReply = Effect.fnUntraced(function* (
   context: WorkerContext,
-  { id, organization }: HeldJob,
+  { id, leasedUntil, organization }: HeldJob,
   round: number,
   { command, key }: NonNullable<StoredAnswer["reply"]>
 ): Effect.fn.Return<ReplyAnswer> {
@@ -54,6 +54,9 @@ export const askReply = Effect.fnUntraced(function* (
   const pauses = new Pauses(firstReplyPauseMillis, lastReplyPauseMillis)
   const begun = yield* monotonicMillis
   while (true) {
+    // A suspended process that wakes after its lease must not ask: the next attempt has asked long ago, and the actor
+    // may have forgotten the key.
+    if ((yield* Clock.currentTimeMillis) >= leasedUntil) return { isFinal: false, reason: "its lease has ended" }
     const hasRead = knowsRecord(context, id)
     const asked = yield* monotonicMillis
     const exit = yield* Effect.exit(

@@ -1,7 +1,8 @@
 /** A simulation finds wrong programs around workers, and finds nothing in right ones. */
 import "effect/schema/SchemaJITCompiler/enable"
+import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
-import { campaign, describeFailure } from "../../../src/simulation/index.ts"
+import { campaign, describeFailure, explain, fromJson } from "../../../src/simulation/index.ts"
 import { rightPrograms, wrongPrograms } from "./workerRules.ts"
 
 /** Seeds within which each is found. */
@@ -31,5 +32,17 @@ describe("a program with a worker that is right", () => {
     if (failure !== undefined) expect.fail(describeFailure(failure))
     expect(reachOf(marks).warnings).toEqual([])
     expect([...marks.counts.keys()].some((mark) => mark.startsWith("worker, called again"))).toBe(true)
+  })
+})
+
+/** Scenarios that have found faults, by the program that they play. */
+const kept = [["reply-asked-behind-its-lease", "outcomes that count because their replies do"]] as const
+
+describe("a scenario that has found a fault of workers", () => {
+  it.each(kept)("%s: stays right", (file, name) => {
+    const scenario = fromJson(readFileSync(new URL(`workers/${file}.json`, import.meta.url), "utf8"))
+    const { workload } = rightPrograms.find((program) => program.name === name)!.plan()
+    const failure = explain(workload, scenario)
+    if (failure !== undefined) expect.fail(describeFailure(failure))
   })
 })
