@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { describe } from "../../engine/describe.ts"
 import type { WorkerJobOutcome } from "../../engine/ports/WorkerJobs.ts"
 import { GiveUp, readStored, type Worker, type WorkerAttempt } from "../../engine/workers/workerTypes.ts"
+import { epochMillis } from "../kernel/World.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { SimulatedWorker } from "./Workload.ts"
@@ -55,10 +56,28 @@ export class OutsideService {
     return this.effects.get(job)?.size ?? 0
   }
 
-  /** Whether so much time may be leapt over: a reply counts once only within its window. */
+  /**
+   * Whether so much time may be leapt over: a reply counts once only within its window. A process whose clock is stopped
+   * remembers a reply by that clock, and one with the right time would find it forgotten.
+   */
   mayLeap(millis: number): boolean {
     const { leapt, now } = this.simulation.world
-    return [...this.countsUntil.values()].every((until) => now + leapt + millis < until - clocksMillis)
+    const after = now + leapt + millis
+    return (
+      [...this.countsUntil.values()].every((until) => after < until - clocksMillis) &&
+      this.simulation
+        .living()
+        .every(
+          ({ process: { clockStoppedAt: stopped } }) =>
+            stopped === undefined || epochMillis + after - stopped < this.shortestWindow - clocksMillis
+        )
+    )
+  }
+
+  /** The shortest time for which a reply of a worker is remembered, milliseconds. */
+  private get shortestWindow(): number {
+    const windows = this.simulation.workload.workers?.flatMap(({ worker }) => worker.reply?.windowMillis ?? []) ?? []
+    return Math.min(Number.POSITIVE_INFINITY, ...windows)
   }
 
   /** A worker whose effects are calls of this service. */
