@@ -25,6 +25,7 @@ import { lookupsGroup } from "./lookupsApi.ts"
 import { organizationId as id } from "./organizationId.ts"
 import { sendGroup } from "./sendApi.ts"
 import { sitesGroup } from "./sitesApi.ts"
+import { whatIfGroup } from "./whatIfApi.ts"
 
 export { AdminAccess }
 
@@ -324,6 +325,7 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(clusterGroup)
   .add(parkedGroup)
   .add(sendGroup)
+  .add(whatIfGroup)
   .add(invoicesGroup)
   .add(signInGroup)
   .add(consoleGroup)

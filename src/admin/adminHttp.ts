@@ -44,6 +44,7 @@ import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./Par
 import { layerSend } from "./sendHttp.ts"
 import { layerSites } from "./sitesHttp.ts"
 import { emittedId, receiversOf } from "./testEventReach.ts"
+import { layerWhatIf } from "./whatIfHttp.ts"
 
 /** How long an admin request may take before it is answered as not done. A stream of progress begins earlier. */
 const requestTimeoutMillis = 10_000
@@ -338,6 +339,7 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerCluster,
   layerParked,
   layerSend,
+  layerWhatIf,
   layerInvoices,
   layerSignIn,
   layerAdminConsole

@@ -82,6 +82,7 @@ import { DomainReports } from "../send/senders/reports/DomainReports.ts"
 import { keptReportsMillis } from "../send/senders/reports/limits.ts"
 import { ReportIntake } from "../send/senders/reports/ReportIntake.ts"
 import { reportsTable, sessionsTable, sourcesTable } from "../send/senders/reports/tables.ts"
+import { WhatIf } from "../send/whatIf/WhatIf.ts"
 import { layerSpeechEngine, type TalkOptions } from "../talk/engines.ts"
 import { Talk } from "../talk/Talk.ts"
 import { layerDirectoryNotices } from "../telco/DirectoryNotices.ts"
@@ -227,7 +228,7 @@ export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>)
     RequestRate.layer,
     SendRate.layer,
     layerSiteRate,
-    SendOperator.layer.pipe(Layer.provide(EngineOnDemand.layer))
+    Layer.mergeAll(SendOperator.layer, WhatIf.layer).pipe(Layer.provide(EngineOnDemand.layer))
   ).pipe(Layer.provideMerge(engine))
 
 /** Organizations, their keys, credentials, numbers and invoices. Needs the stores and `OrganizationPlans`. */

@@ -19,6 +19,7 @@ const commands = {
   numbers: async () => (await import("./numbers.ts")).numbers,
   lookup: async () => (await import("./lookup.ts")).lookup,
   send: async () => (await import("./send.ts")).send,
+  "what-if": async () => (await import("./whatIf.ts")).whatIf,
   domains: async () => (await import("./domains.ts")).domains,
   suppressions: async () => (await import("./suppressions.ts")).suppressions,
   feedback: async () => (await import("./feedback.ts")).feedback,

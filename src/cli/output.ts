@@ -60,26 +60,26 @@ const sentenceOf = (error: unknown): string => {
 /** One JSON object on a line of its own. */
 export const printJson = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value))
 
-/** Columns aligned to their widest cell; says so when there is nothing. */
+/** Columns aligned to their widest cell, as lines. */
+export const tableText = (header: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const all = [header, ...rows]
+  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd()
+    )
+    .join("\n")
+}
+
+/** Prints a table; says so when there is nothing. */
 export const printTable = (
   header: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string>>,
   nothing: string
-): Effect.Effect<void> => {
-  if (rows.length === 0) return Console.log(nothing)
-  const all = [header, ...rows]
-  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
-  return Console.log(
-    all
-      .map((row) =>
-        row
-          .map((cell, column) => cell.padEnd(widths[column]!))
-          .join("  ")
-          .trimEnd()
-      )
-      .join("\n")
-  )
-}
+): Effect.Effect<void> => Console.log(rows.length === 0 ? nothing : tableText(header, rows))
 
 /** A point in time as a person reads it: `2026-01-31 09:05 UTC`. */
 export const shownTime = (millis: number | null): string =>

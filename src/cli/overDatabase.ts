@@ -26,6 +26,7 @@ import { SendOperator } from "../send/index.ts"
 import { reportAddressesOf } from "../send/senders/authentication/reportAddresses.ts"
 import { DomainChecks } from "../send/senders/domains/DomainChecks.ts"
 import { DomainReports } from "../send/senders/reports/DomainReports.ts"
+import { WhatIf } from "../send/whatIf/WhatIf.ts"
 import { engineSettings } from "./engineSettings.ts"
 import { natsOptions } from "./natsOptions.ts"
 
@@ -70,6 +71,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     OrganizationPlans.layerWhenNeeded,
     TestEvents.layerWhenNeeded,
     SendOperator.layer,
+    WhatIf.layer,
     DomainReports.layer,
     Subscriptions.layer,
     DomainChecks.layer({

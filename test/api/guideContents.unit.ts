@@ -26,6 +26,7 @@ const questions: ReadonlyArray<readonly [question: RegExp, answer: RegExp]> = [
   [/call a payment service once/, /Worker\.make/],
   [/test my rules/, /given\(/],
   [/PostgreSQL is away/, /SLUICE_KEY_GRACE/],
+  [/other caps have done/, /sluice what-if --org/],
   [/all the settings/, /`SLUICE_SECRETS_KEY`/]
 ]
 

@@ -14,6 +14,7 @@ import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import type { RequestWriter } from "../../src/platform/requests/RequestWriter.ts"
 import type { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
+import type { WhatIf } from "../../src/send/whatIf/WhatIf.ts"
 import { type Ask, askAt, buildApi } from "../support/api.ts"
 
 export interface Tenant {
@@ -30,6 +31,8 @@ type Needed =
   | OrganizationPlans
   | TestEvents
   | RequestWriter
+  | Organizations
+  | WhatIf
   | SqlClient.SqlClient
   | Engine.Engine
 

@@ -105,6 +105,15 @@ it("[platform 9.9] a paused account is shown with the facts that paused it, and 
   // Of this mode it has no sender.
   expect(refusal(await sluice([...cap, "5", "--org", bouncing], at))).toContain("no verified sender")
 
+  const patient = await okJson(["what-if", "--org", risky, "--since", "1d", "--pause-signals", "0"], at)
+  expect(patient).toMatchObject({
+    asItWas: { pauses: [{ reason: "risky_content" }], days: [{ accepted: 4, held: 4 }] },
+    underRules: { pauses: [], days: [{ accepted: 5, held: 0, refused: {} }] },
+    agreement: { same: 2, other: 0 },
+    unknown: { fates: 1 }
+  })
+  expect(await ok(["what-if", "--org", risky, "--pause-signals", "0"], at)).toContain("Pauses under the others: none")
+
   const lifted = await okJson(["send", "lift", "--org", risky], at)
   expect(lifted).toMatchObject({ trustStage: "probation", pausedAt: null, probationEndsAt: expect.any(Number) })
   const accepted = await send()
@@ -279,6 +288,11 @@ it("what cannot be is refused in one sentence, and nothing is done", async () =>
   expect(await refused("limits", "--org", id, "--probation", "100,5001,50")).toContain("from 1 to 5000")
   expect(await refused("limits", "--org", id, "--probation", "0,10,10")).toContain("from 1 to 5000")
   expect(await refused("cap", "one.test", "0", "--org", id)).toContain("at least 1")
+  const asked = async (...args: ReadonlyArray<string>) => refusal(await sluice(["what-if", ...args], at))
+  expect(await asked("--org", "org_nobody")).toContain("org_nobody")
+  expect(await asked("--org", id, "--since", "yesterday")).toContain("7d, 36h")
+  expect(await asked("--org", id, "--since", "1d", "--until", "2d")).toContain("after 'since'")
+  expect(await asked("--org", id, "--probation-hour", "5001")).toContain("from 1 to 5000")
   expect(await refused("cap", "one.test", "5", "--org", id)).toContain('no verified sender "one.test"')
   const { adminUrl } = JSON.parse(await readFile(join(platform.dataDir, "run.json"), "utf8"))
   const ask = async (method: string, path: string, body?: unknown) => {

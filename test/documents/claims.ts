@@ -59,6 +59,7 @@ export const claims: ReadonlyArray<Claim> = [
       document === "docs/operating.md" &&
       (/^(?:Email that leaves|A customer)/.test(heading) || text.includes("hello.wav"))
   },
+  { test: "test/cli/whatIfText.unit.ts", isOf: has("docs/what-if.md", "LONGEST WAIT") },
   { test: "test/cli/backup.e2e.ts", isOf: ({ document }) => document === "docs/backup.md" },
   { test: "test/image/main.ts", isOf: has("docs/containers.md", "deploy/Containerfile") },
   { test: "test/deploy/manifests.it.ts", isOf: has("docs/containers.md", "deploy/.env") },

@@ -23,6 +23,7 @@ import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { SendOperator } from "../../src/send/index.ts"
 import { AcceptedTerms } from "../../src/send/search/AcceptedTerms.ts"
 import { type VerificationLink, VerificationMail } from "../../src/send/senders/addresses/VerificationMail.ts"
+import { WhatIf } from "../../src/send/whatIf/WhatIf.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
 import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
@@ -74,7 +75,7 @@ export const buildApi = (
           Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, requestRate, SendRate.layer, layerSiteRate)
         ),
         Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory(mails))),
-        Layer.provideMerge(SendOperator.layer.pipe(Layer.provide(EngineOnDemand.layer))),
+        Layer.provideMerge(Layer.merge(SendOperator.layer, WhatIf.layer).pipe(Layer.provide(EngineOnDemand.layer))),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))
       )

@@ -3,6 +3,41 @@ import type { Variant } from "./runner/variant.ts"
 
 export const sendActors: ReadonlyArray<Variant> = [
   {
+    name: "send: a history is decided under the figures in force",
+    find: "this.admission = admissionBy(figuresOf(rules))",
+    replace: "this.admission = admissionBy(figuresOf({}))",
+    sentence: "an operator is told that other triggers would have paused the same accounts",
+    finders: ["pastAccount.unit"]
+  },
+  {
+    name: "send: mail that waits longer is handed over when it was",
+    find: 'this.later({ _tag: "Outcome", at: at + afterMillis, email, what })',
+    replace: 'this.later({ _tag: "Outcome", at: at + afterMillis - waitedMillis, email, what })',
+    sentence: "a history under lower caps promotes senders by mail that still waits",
+    finders: ["pastAccount.unit"]
+  },
+  {
+    name: "send: a history forgets that an account is paused when held mail is due",
+    find: 'isPaused ? { _tag: "Pause" } : { _tag: "Release"',
+    replace: 'isPaused && at < 0 ? { _tag: "Pause" } : { _tag: "Release"',
+    sentence: "held mail of a paused account counts as released",
+    finders: ["pastAccount.unit"]
+  },
+  {
+    name: "send: the history of a test account has the refusals of the live one",
+    find: "and facts ->> 'kind' = 'send.refused' and facts ->> 'account' = ${mode}",
+    replace: "and facts ->> 'kind' = 'send.refused' and ${mode}::text is not null",
+    sentence: "what-if for a test account counts requests of live keys",
+    finders: ["whatIf.it"]
+  },
+  {
+    name: "send: a lift of another pause ends a later one",
+    find: "if (this.isPaused && this.state.trust.since === due.pausedAt)",
+    replace: "if (this.isPaused)",
+    sentence: "a pause of a history ends after less than the hours that were asked for",
+    finders: ["pastAccount.unit"]
+  },
+  {
     name: "sending: an account that is paused lets held mail go",
     find: 'if (read(SendAccount, mode).trust.stage === "sending_paused") {',
     replace: "if (read(SendAccount, mode).senders < 0) {",

@@ -4,7 +4,7 @@
  * rejected one changes nothing. Pure: the command brings the senders and suppressed addresses.
  */
 import * as Monthly from "../../limits/monthlyRules.ts"
-import type { Risk, SendPlan } from "../limits.ts"
+import { probationMillis, type Risk, type SendPlan } from "../limits.ts"
 import {
   type AccountFact,
   type AccountState,
@@ -17,7 +17,7 @@ import {
 } from "./account.ts"
 import { type Decider, decided, rejected } from "./decider.ts"
 import { domainKey, domainOf } from "./domainKey.ts"
-import { amongFirst, type PauseReason, pauseTriggers } from "./pause.ts"
+import { amongFirst, type PauseFigures, type PauseReason, pauseFigures, pauseTriggersBy } from "./pause.ts"
 import { emailsInLastHour, probationWindow } from "./probation.ts"
 import {
   monthlyLimitReached,
@@ -26,7 +26,14 @@ import {
   senderNotVerified,
   sendingPaused
 } from "./rejections.ts"
-import { type NotPaused, type TrustView, takeDueTransitions, trustStage, viewOf } from "./trust.ts"
+import {
+  type NotPaused,
+  type ProbationLengths,
+  type TrustView,
+  takeDueTransitions,
+  trustStageBy,
+  viewOf
+} from "./trust.ts"
 
 /** Kinds of risky content (docs/platform.md, 9.4). Each counts once for an email. See {@link riskySignalsOf}. */
 export const riskySignals = ["foreign_link", "shortened_link", "verification_subject"] as const
@@ -98,11 +105,18 @@ const withoutSuppressed = ({ emails, isSuppressed }: Send) =>
 const countOf = (signals: ReadonlyArray<RiskySignal> = []): number =>
   signals.length > 1 ? new Set(signals).size : signals.length
 
+/** The rules of stage and pauses under the figures of an admission. */
+interface Rules {
+  readonly stage: ReturnType<typeof trustStageBy>
+  readonly triggers: ReturnType<typeof pauseTriggersBy>
+}
+
 /** The decision over a request, on a state in which nothing is due. */
 const admit = (
   state: AccountState,
   command: Send,
-  at: number
+  at: number,
+  { triggers }: Rules
 ): { readonly facts: ReadonlyArray<AccountFact>; readonly emails: ReadonlyArray<AdmissionAnswer> } | SendRejection => {
   const unverified = command.emails.find(({ sender }) => !command.isVerified(sender))
   if (unverified !== undefined) return senderNotVerified(unverified.sender)
@@ -140,7 +154,7 @@ const admit = (
   const fact: AccountFact = onProbation
     ? { _tag: "Accepted", at, emails: ids.length, first: amongFirst(state.triggers, ids), domains, signals }
     : { _tag: "Accepted", at, emails: ids.length, first: [], domains, signals: 0 }
-  const pause = onProbation ? pauseOf(state, ids, signals, at) : null
+  const pause = onProbation ? pauseOf(state, ids, signals, at, triggers) : null
   return pause === null
     ? { facts: [fact], emails: answer("accepted") }
     : { facts: [fact, pausedBy(at, pause)], emails: answer("held") }
@@ -150,41 +164,86 @@ const pauseOf = (
   state: AccountState,
   emails: ReadonlyArray<string>,
   signals: number,
-  at: number
+  at: number,
+  triggers: Rules["triggers"]
 ): PauseReason | null => {
   const lastHour = emailsInLastHour(state.probation, at) + emails.length
-  return pauseTriggers.decide(state.triggers, { _tag: "Accept", emails, signals, lastHour }, at).reply?.pause ?? null
+  return triggers.decide(state.triggers, { _tag: "Accept", emails, signals, lastHour }, at).reply?.pause ?? null
 }
 
 /** Feedback about an email, and the pause that it causes on probation. */
 const feedback = (
   state: AccountState,
   command: Extract<AccountCommand, { _tag: "Bounce" | "Complain" }>,
-  at: number
+  at: number,
+  { triggers }: Rules
 ): ReadonlyArray<AccountFact> => {
   const { email } = command
   const fact: AccountFact = command._tag === "Bounce" ? { _tag: "Bounced", at, email } : { _tag: "Complained", at }
-  const pause = pauseTriggers.decide(state.triggers, command, at).reply?.pause ?? null
+  const pause = triggers.decide(state.triggers, command, at).reply?.pause ?? null
   return pause === null || state.trust.stage !== "probation" ? [fact] : [fact, pausedBy(at, pause)]
 }
 
 const otherFacts = (
   state: AccountState,
   command: Exclude<AccountCommand, Send>,
-  at: number
+  at: number,
+  rules: Rules
 ): ReadonlyArray<AccountFact> | NotPaused => {
   switch (command._tag) {
     case "Bounce":
     case "Complain":
-      return feedback(state, command, at)
+      return feedback(state, command, at, rules)
     case "SetPlan":
       return state.plan === command.plan ? [] : [{ _tag: "PlanSet", at, plan: command.plan }]
     case "SetLimits":
       return [{ _tag: "LimitsSet", at, custom: command.custom }]
     default: {
-      const { facts, rejection } = trustStage.decide(state.trust, command, at)
+      const { facts, rejection } = rules.stage.decide(state.trust, command, at)
       // A trust stage that is asked for none of these makes no `Bounced`, which of an account names the email.
       return rejection ?? facts.filter((fact) => fact._tag !== "Bounced")
+    }
+  }
+}
+
+/** The figures of admission that are not limits of an account. See {@link admissionBy}. */
+export interface AdmissionFigures {
+  readonly probationMillis: ProbationLengths
+  readonly pauses: PauseFigures
+}
+
+/** The figures in force. See {@link admissionBy}. */
+export const admissionFigures: AdmissionFigures = { probationMillis, pauses: pauseFigures }
+
+/** The rule of admission with other figures than those in force. See {@link admission}. */
+export const admissionBy = (
+  figures: AdmissionFigures
+): Decider<AccountCommand, AccountFact, AccountState, AccountAnswer, SendRejection | NotPaused> => {
+  const rules: Rules = { stage: trustStageBy(figures.probationMillis), triggers: pauseTriggersBy(figures.pauses) }
+  return {
+    initialState,
+    evolve,
+    decide: (before, command, now) => {
+      const risk = command._tag === "Begin" ? command.risk : "standard"
+      const taken = takeDueTransitions(before.trust, risk, now, figures.probationMillis)
+      const due = taken.facts.filter((fact) => fact._tag !== "Bounced")
+      const state = due.reduce<AccountState>(evolve, before)
+      if (command._tag === "Send") {
+        const admitted = admit(state, command, now, rules)
+        if ("code" in admitted) return rejected(admitted)
+        // Accepted emails change no stage; folding them here would double the cost of a decision.
+        const after = admitted.facts.filter(({ _tag }) => _tag !== "Accepted").reduce(evolve, state)
+        return decided({
+          facts: [...due, ...admitted.facts],
+          reply: { emails: admitted.emails, account: viewOf(after.trust) }
+        })
+      }
+      const own = otherFacts(state, command, now, rules)
+      if ("_tag" in own) return rejected(own)
+      return decided({
+        facts: [...due, ...own],
+        reply: { emails: [], account: viewOf(own.reduce(evolve, state).trust) }
+      })
     }
   }
 }
@@ -201,28 +260,5 @@ const otherFacts = (
  * console.log(state.trust.stage) // probation
  * ```
  */
-export const admission: Decider<AccountCommand, AccountFact, AccountState, AccountAnswer, SendRejection | NotPaused> = {
-  initialState,
-  evolve,
-  decide: (before, command, now) => {
-    const risk = command._tag === "Begin" ? command.risk : "standard"
-    const due = takeDueTransitions(before.trust, risk, now).facts.filter((fact) => fact._tag !== "Bounced")
-    const state = due.reduce<AccountState>(evolve, before)
-    if (command._tag === "Send") {
-      const admitted = admit(state, command, now)
-      if ("code" in admitted) return rejected(admitted)
-      // Accepted emails change no stage; folding them here would double the cost of a decision.
-      const after = admitted.facts.filter(({ _tag }) => _tag !== "Accepted").reduce(evolve, state)
-      return decided({
-        facts: [...due, ...admitted.facts],
-        reply: { emails: admitted.emails, account: viewOf(after.trust) }
-      })
-    }
-    const own = otherFacts(state, command, now)
-    if ("_tag" in own) return rejected(own)
-    return decided({
-      facts: [...due, ...own],
-      reply: { emails: [], account: viewOf(own.reduce(evolve, state).trust) }
-    })
-  }
-}
+export const admission: Decider<AccountCommand, AccountFact, AccountState, AccountAnswer, SendRejection | NotPaused> =
+  admissionBy(admissionFigures)

@@ -67,6 +67,28 @@ export type PauseFact =
   | { readonly _tag: "Bounced"; readonly at: number; readonly email: string }
   | { readonly _tag: "Restarted"; readonly at: number }
 
+/** The figures from which on an account is paused. See {@link pauseTriggersBy}. */
+export interface PauseFigures {
+  /** Bounced emails among the first 25. */
+  readonly bounces: number
+  /** Whether a complaint about one of the first 100 pauses. */
+  readonly complaints: boolean
+  /** The least emails of a spike, and the multiple of the mean of the hours before. */
+  readonly spikeEmails: number
+  readonly spikeFactor: number
+  /** Risky signals in 24 hours. */
+  readonly signals: number
+}
+
+/** The figures in force (docs/platform.md, 9.4). See {@link pauseTriggersBy}. */
+export const pauseFigures: PauseFigures = {
+  bounces: pausingBounces,
+  complaints: true,
+  spikeEmails,
+  spikeFactor,
+  signals: pausingSignals
+}
+
 /** The reason to pause the account; null if there is none. See {@link pauseTriggers}. */
 export interface PauseAnswer {
   readonly pause: PauseReason | null
@@ -116,11 +138,11 @@ export const amongFirst = (state: PauseState, emails: ReadonlyArray<string>): Re
 /**
  * More than five times the mean of the hourly counts before; an account in its first hour has nothing to compare with.
  */
-const isSpike = (state: PauseState, lastHour: number, now: number): boolean => {
-  if (lastHour < spikeEmails || state.firstHour === null) return false
+const isSpike = (state: PauseState, lastHour: number, now: number, figures: PauseFigures): boolean => {
+  if (lastHour < figures.spikeEmails || state.firstHour === null) return false
   const hour = Math.max(state.accepted.hour, hourOf(now))
   const hours = Math.min(spikeHours, hour - state.firstHour)
-  return hours > 0 && lastHour * hours > spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)
+  return hours > 0 && lastHour * hours > figures.spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)
 }
 
 /** The progress of a trigger: an account is paused when `count` reaches `limit`. See {@link pauseTriggers}. */
@@ -170,19 +192,10 @@ export const warningsBetween = (
     return now.count >= warnsFrom(now) && now.count < now.limit && !(was !== undefined && was.count >= warnsFrom(was))
   })
 
-/**
- * The rule of `PauseTriggers` alone, as a decider.
- *
- * @example
- * ```ts
- * import { pauseTriggers } from "sluice/send"
- *
- * const { initialState } = pauseTriggers
- * const accept = { _tag: "Accept", emails: ["a"], signals: 5, lastHour: 1 } as const
- * console.log(pauseTriggers.decide(initialState, accept, 0).reply?.pause) // risky_content
- * ```
- */
-export const pauseTriggers: Decider<PauseCommand, PauseFact, PauseState, PauseAnswer, never> = {
+/** The rule of the triggers with other figures than those in force. See {@link pauseTriggers}. */
+export const pauseTriggersBy = (
+  figures: PauseFigures
+): Decider<PauseCommand, PauseFact, PauseState, PauseAnswer, never> => ({
   initialState,
   evolve,
   decide: (state, command, now) => {
@@ -196,20 +209,37 @@ export const pauseTriggers: Decider<PauseCommand, PauseFact, PauseState, PauseAn
           first: amongFirst(state, emails),
           signals
         }
-        const signalled = signals > 0 && Rolling.used(state.signals, signalsMillis, now) + signals >= pausingSignals
-        const pause = isSpike(state, lastHour, now) ? "spike" : signalled ? "risky_content" : null
+        const signalled = signals > 0 && Rolling.used(state.signals, signalsMillis, now) + signals >= figures.signals
+        const pause = isSpike(state, lastHour, now, figures) ? "spike" : signalled ? "risky_content" : null
         return decided({ facts: [fact], reply: { pause } })
       }
       case "Bounce": {
         const bit = bouncedBit(state, command.email)
         if (bit === 0 || (state.bounced & bit) !== 0) return decided({ reply: { pause: null } })
-        const pause = bitsOf(state.bounced | bit) >= pausingBounces ? "bounces" : null
+        const pause = bitsOf(state.bounced | bit) >= figures.bounces ? "bounces" : null
         return decided({ facts: [{ _tag: "Bounced", at: now, email: command.email }], reply: { pause } })
       }
-      case "Complain":
-        return decided({ reply: { pause: state.first.includes(command.email) ? "complaint" : null } })
+      case "Complain": {
+        const isPausing = figures.complaints && state.first.includes(command.email)
+        return decided({ reply: { pause: isPausing ? "complaint" : null } })
+      }
       case "Restart":
         return decided({ facts: [{ _tag: "Restarted", at: now }], reply: { pause: null } })
     }
   }
-}
+})
+
+/**
+ * The rule of `PauseTriggers` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { pauseTriggers } from "sluice/send"
+ *
+ * const { initialState } = pauseTriggers
+ * const accept = { _tag: "Accept", emails: ["a"], signals: 5, lastHour: 1 } as const
+ * console.log(pauseTriggers.decide(initialState, accept, 0).reply?.pause) // risky_content
+ * ```
+ */
+export const pauseTriggers: Decider<PauseCommand, PauseFact, PauseState, PauseAnswer, never> =
+  pauseTriggersBy(pauseFigures)

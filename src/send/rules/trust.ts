@@ -148,11 +148,27 @@ const nextTrusted = (state: TrustState, since: number, handedOverAt: number): nu
   return trustedAt(base, handedOverAt)
 }
 
+/** Lengths of a probation window by risk, in milliseconds. See {@link trustStageBy}. */
+export type ProbationLengths = Readonly<Record<Risk, number>>
+
 /** When a probation's window is checked, in Unix milliseconds. */
-const probationEnd = (state: TrustState, since: number): number => {
-  const end = ceilHour(since + probationMillis[state.risk])
+const probationEnd = (state: TrustState, since: number, lengths: ProbationLengths = probationMillis): number => {
+  const end = ceilHour(since + lengths[state.risk])
   // A window that a lower risk has ended already is checked from then on, not in the past.
   return state.riskAt === null ? end : Math.max(end, nextHour(state.riskAt))
+}
+
+const nextTransitionBy = (state: TrustState, lengths: ProbationLengths): Transition<TrustFact> | undefined => {
+  const { complainedAt, handedOverAt, mail, since, stage } = state
+  if (since === null) return undefined
+  if (stage === "probation") {
+    const at = probationEnd(state, since, lengths)
+    const isClean = () => !(complainedAt !== null && complainedAt >= since) && fewBounced(mail, hourOf(at))
+    return { at, fact: () => ({ _tag: isClean() ? "Established" : "ProbationProlonged", at }) }
+  }
+  if (stage !== "established" || handedOverAt === null) return undefined
+  const at = nextTrusted(state, since, handedOverAt)
+  return at === undefined ? undefined : { at, fact: () => ({ _tag: "Trusted", at }) }
 }
 
 /**
@@ -166,18 +182,8 @@ const probationEnd = (state: TrustState, since: number): number => {
  * console.log(nextTransition(facts.reduce(trustStage.evolve, trustStage.initialState))?.at) // 259200000
  * ```
  */
-export const nextTransition = (state: TrustState): Transition<TrustFact> | undefined => {
-  const { complainedAt, handedOverAt, mail, since, stage } = state
-  if (since === null) return undefined
-  if (stage === "probation") {
-    const at = probationEnd(state, since)
-    const isClean = () => !(complainedAt !== null && complainedAt >= since) && fewBounced(mail, hourOf(at))
-    return { at, fact: () => ({ _tag: isClean() ? "Established" : "ProbationProlonged", at }) }
-  }
-  if (stage !== "established" || handedOverAt === null) return undefined
-  const at = nextTrusted(state, since, handedOverAt)
-  return at === undefined ? undefined : { at, fact: () => ({ _tag: "Trusted", at }) }
-}
+export const nextTransition = (state: TrustState): Transition<TrustFact> | undefined =>
+  nextTransitionBy(state, probationMillis)
 
 /** Counts mail, after the checks before it were decided. */
 const withMail = (state: TrustState, at: number, column: number, count: number): TrustState => {
@@ -249,11 +255,31 @@ const factsOf = (state: TrustState, command: TrustCommand, at: number): Readonly
 }
 
 /** The facts that are due at `now`: the account's beginning, if no command has made it, and transitions. */
-export const takeDueTransitions = (state: TrustState, risk: Risk, now: number) => {
-  if (state.since !== null) return takeDue(state, now, nextTransition, evolve)
+export const takeDueTransitions = (
+  state: TrustState,
+  risk: Risk,
+  now: number,
+  lengths: ProbationLengths = probationMillis
+) => {
+  if (state.since !== null) return takeDue(state, now, (one) => nextTransitionBy(one, lengths), evolve)
   const began: TrustFact = { _tag: "Began", at: now, risk }
   return { state: evolve(state, began), facts: [began] }
 }
+
+/** The rule of the stage with other lengths of a probation. See {@link trustStage}. */
+export const trustStageBy = (
+  lengths: ProbationLengths
+): Decider<TrustCommand, TrustFact, TrustState, TrustView, NotPaused> => ({
+  initialState,
+  evolve,
+  decide: (state, command, now) => {
+    const risk = command._tag === "Begin" ? command.risk : "standard"
+    const due = takeDueTransitions(state, risk, now, lengths)
+    const own = factsOf(due.state, command, now)
+    if ("_tag" in own) return rejected(own)
+    return decided({ facts: [...due.facts, ...own], reply: viewOf(own.reduce(evolve, due.state)) })
+  }
+})
 
 /**
  * The rule of `TrustStage` alone, as a decider.
@@ -266,13 +292,5 @@ export const takeDueTransitions = (state: TrustState, risk: Risk, now: number) =
  * console.log(reply?.trustStage) // probation
  * ```
  */
-export const trustStage: Decider<TrustCommand, TrustFact, TrustState, TrustView, NotPaused> = {
-  initialState,
-  evolve,
-  decide: (state, command, now) => {
-    const due = takeDueTransitions(state, command._tag === "Begin" ? command.risk : "standard", now)
-    const own = factsOf(due.state, command, now)
-    if ("_tag" in own) return rejected(own)
-    return decided({ facts: [...due.facts, ...own], reply: viewOf(own.reduce(evolve, due.state)) })
-  }
-}
+export const trustStage: Decider<TrustCommand, TrustFact, TrustState, TrustView, NotPaused> =
+  trustStageBy(probationMillis)
