@@ -192,7 +192,8 @@ const purgeByHand = (simulation: Simulation): void => {
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
     const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
     // One that has not moved yet needs the log from its beginning.
-    if (cursors.length < 2 + reactorsOf(simulation.workload).length) continue
+    const followers = 2 + reactorsOf(simulation.workload).length + (simulation.workload.workers?.length ?? 0)
+    if (cursors.length < followers) continue
     const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors)
     const { log } = simulation.server.of(partition)
     if (below === undefined || below > lastSequenceOf(log) || below <= log.firstSequence) continue
