@@ -210,7 +210,7 @@ const remember = Effect.fnUntraced(function* (summary: FileSummary, difference: 
 const stopReasonOf = (error: SqlError.SqlError): readonly [StopReason, string] => {
   switch (error.reason._tag) {
     case "ConnectionError":
-      return ["DatabaseAway", "the connection to the database failed"]
+      return ["DatabaseAway", `the connection to the database failed (${error.reason.message})`]
     case "LockTimeoutError":
       return ["DatabaseBusy", `another ingestion has been running for ${lockTimeoutMillis / 1000} s`]
     default:

@@ -25,10 +25,18 @@ const run = Effect.gen(function* () {
 
 const { databaseUrl } = workerData as IngestionWorkerData
 
+/** Nobody waits for an answer here, and a busy server may take longer for a new connection than a request would wait. */
+const connectTimeoutMillis = 30_000
+
 const layers = Layer.mergeAll(
   NodeWorkerRunner.layer,
   readersLayer,
-  PgClient.layer({ url: Redacted.make(databaseUrl), maxConnections: 1, applicationName: "sluice ingest" }),
+  PgClient.layer({
+    url: Redacted.make(databaseUrl),
+    maxConnections: 1,
+    applicationName: "sluice ingest",
+    connectTimeoutMillis
+  }),
   // No logs: everything worth knowing is an event, and a line on stdout would end up in somebody's JSON.
   Logger.layer([])
 )
