@@ -23,6 +23,7 @@ import {
   Usage
 } from "../billing/index.ts"
 import { keptFiguresMillis } from "../common/figuresPeriod.ts"
+import { KeptTimes, type KeptTimesShape } from "../common/KeptTimes.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { DirectoryChanges } from "../directory/DirectoryChanges.ts"
@@ -49,7 +50,7 @@ import { PortalLinks } from "../platform/PortalLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { RequestLog } from "../platform/requests/RequestLog.ts"
 import { type RequestLogRates, RequestWriter } from "../platform/requests/RequestWriter.ts"
-import { keptRequestsMillis, requestsTable } from "../platform/requests/requestsTable.ts"
+import { requestsTable } from "../platform/requests/requestsTable.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
 import { type AgedTable, layerAgedRows } from "../postgres/agedRows.ts"
@@ -106,10 +107,11 @@ import { type EngineSettings, layerEngine } from "./engine.ts"
 import { indexBuilds, migrations } from "./migrations.ts"
 
 /** The tables that are kept by day. */
-const keptTables: ReadonlyArray<KeptTable> = [
-  ...[eventsTable, deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
+const keptTables = ({ eventsMillis, requestsMillis }: KeptTimesShape): ReadonlyArray<KeptTable> => [
+  { table: eventsTable, retentionMillis: eventsMillis },
+  ...[deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
   { table: accountFactsTable, retentionMillis: accountFactsMillis },
-  { table: requestsTable, retentionMillis: keptRequestsMillis },
+  { table: requestsTable, retentionMillis: requestsMillis },
   { table: emailTermsTable, retentionMillis: keptTermsMillis }
 ]
 
@@ -177,6 +179,8 @@ export interface ServiceOptions
   readonly billing?: BillingSettings | undefined
   /** How many requests of an organization the request log keeps in a second; by default 5 successes and 25 failures. */
   readonly requestLog?: Partial<RequestLogRates> | undefined
+  /** How long events and the request log are kept; by default 30 and 7 days. */
+  readonly kept?: KeptTimesShape | undefined
   /** The speech engine; without it the programs of this machine. */
   readonly talk?: TalkOptions | undefined
 }
@@ -383,10 +387,13 @@ export const layerServices = (options: ServiceOptions) =>
     layerSenderServices(options),
     layerBillingServices(options),
     RequestWriter.layer({ secretsKeys: options.secretsKeys, ...options.requestLog }),
-    layerKeeper(keptTables),
+    Layer.unwrap(Effect.map(KeptTimes, (kept) => layerKeeper(keptTables(kept)))),
     layerAgedRows(agedTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
-  ).pipe(Layer.provideMerge(layerTenancy))
+  ).pipe(
+    Layer.provideMerge(layerTenancy),
+    Layer.provide(Layer.succeed(KeptTimes, options.kept ?? KeptTimes.defaultValue()))
+  )
 
 /** Shows the state of the connection to NATS in `/readyz`. */
 export const layerNatsHealth = Layer.effectDiscard(

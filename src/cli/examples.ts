@@ -69,6 +69,10 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
     ["sluice suppressions export --origin bounce", "addresses that bounced for good, oldest first"]
   ],
   "sluice suppressions import": [["sluice suppressions import list.csv", "an address a line; safe to repeat"]],
+  "sluice what-if": [
+    ["sluice what-if --org org_1a2b --since 7d --probation-hour 100", "last week with a wider cap"],
+    ["sluice what-if --org org_1a2b --pause-spike 0 --csv", "thirty days without pauses by a spike"]
+  ],
   "sluice listen": [["sluice listen --forward-to http://127.0.0.1:3000/hook", "every event, signed"]],
   "sluice mcp": [
     ["SLUICE_API_KEY=sk_test_… sluice mcp", "tools that read, with a test key"],

@@ -14,6 +14,7 @@ import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../a
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerOperatorActs, layerProbes, layerPublic } from "../app/server.ts"
 import { builtInCatalogue } from "../billing/index.ts"
+import { keptDays } from "../common/KeptTimes.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
 import { layerObservability, logsAsJson, watchStart } from "../config/observability.ts"
@@ -255,6 +256,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     upgradeUrl: upgradeUrlOf(config),
     billing: billingOf(config),
     requestLog: requestLogOf(config),
+    kept: keptDays({ events: config.eventsDays, requests: config.requestLogDays }),
     talk: { upstream: speechServiceOf(config) }
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))

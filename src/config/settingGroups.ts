@@ -43,6 +43,8 @@ export const settingGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
     "SLUICE_ACCESS_LOG",
     "SLUICE_REQUEST_LOG_SUCCESSES",
     "SLUICE_REQUEST_LOG_FAILURES",
+    "SLUICE_REQUEST_LOG_DAYS",
+    "SLUICE_EVENTS_DAYS",
     "SLUICE_METRICS",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_HEADERS"

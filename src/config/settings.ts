@@ -256,6 +256,22 @@ export const settings = {
     fallback: `${defaultRates.failuresPerSecond}`,
     description: "Failed requests of an organization that the request log keeps in a second; more are sampled"
   }),
+  requestLogDays: integer(
+    1,
+    400
+  )({
+    env: "SLUICE_REQUEST_LOG_DAYS",
+    fallback: "7",
+    description: "Days for which the request log keeps a request; the same on every node"
+  }),
+  eventsDays: integer(
+    30,
+    400
+  )({
+    env: "SLUICE_EVENTS_DAYS",
+    fallback: "30",
+    description: "Days for which events are listed; deliveries and replays go back 30 days. The same on every node"
+  }),
   fastLane: oneOf(["on", "off"])({
     env: "SLUICE_FAST_LANE",
     fallback: "on",
@@ -359,6 +375,8 @@ type Defaulted =
   | "accessLog"
   | "requestLogSuccesses"
   | "requestLogFailures"
+  | "requestLogDays"
+  | "eventsDays"
   | "fastLane"
   | "maxBodyBytes"
   | "webhookTargets"

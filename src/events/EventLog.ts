@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { KeptTimes, type KeptTimesShape } from "../common/KeptTimes.ts"
 import { PageCursors } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferredStatements.ts"
@@ -178,12 +179,12 @@ const columnsOf = (sql: SqlClient.SqlClient) =>
     `event_id as "eventId", type, service, livemode, created_at as "createdAt", sequence, idx as "index", body`
   )
 
-const makeFind = (sql: SqlClient.SqlClient) =>
+const makeFind = (sql: SqlClient.SqlClient, kept: KeptTimesShape) =>
   Effect.fnUntraced(function* (reader: EventReader, eventId: string) {
     if (!isEventId(eventId)) return undefined
     const [row] = yield* sql<Row>`
       select ${columnsOf(sql)} from events
-      where event_id = ${eventId} and organization_id = ${reader.organizationId} and created_at >= ${yield* keptSince}`
+      where event_id = ${eventId} and organization_id = ${reader.organizationId} and created_at >= ${yield* keptSince(kept)}`
     return row !== undefined && sees(reader, row) ? row : undefined
   })
 
@@ -245,9 +246,10 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* PageCursors
   const wakeups = yield* EventWakeups
-  const find = makeFind(sql)
+  const kept = yield* KeptTimes
+  const find = makeFind(sql, kept)
   return EventLog.of({
-    list: makeEventList(sql, cursors),
+    list: makeEventList(sql, cursors, kept),
     get: Effect.fn("EventLog.get")((reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body)),
     positionOf: Effect.fn("EventLog.positionOf")(find),
     rates: makeRates(sql),

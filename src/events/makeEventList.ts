@@ -5,10 +5,10 @@
  */
 import { Clock, Effect, Option } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
+import type { KeptTimesShape } from "../common/KeptTimes.ts"
 import { countOf, type ListTotal, maximumTotal } from "../http/listTotal.ts"
 import { InvalidCursor, type PageCursors, pageOf } from "../http/PageCursors.ts"
 import { catalogue } from "./catalogue.ts"
-import { eventRetentionMillis } from "./event.ts"
 import { type EventPattern, matches } from "./patterns.ts"
 
 /** Place of an event among those of its organization. */
@@ -57,7 +57,8 @@ interface Row extends EventPosition {
 }
 
 /** The earliest time that is still kept; a day's partition may live a little longer. */
-export const keptSince = Effect.map(Clock.currentTimeMillis, (now) => now - eventRetentionMillis)
+export const keptSince = ({ eventsMillis }: KeptTimesShape) =>
+  Effect.map(Clock.currentTimeMillis, (now) => now - eventsMillis)
 
 /** The types that a pattern matches; undefined for all. */
 const typesOf = (pattern: EventPattern | undefined): ReadonlyArray<string> | undefined => {
@@ -185,12 +186,16 @@ const totalOf = (sql: SqlClient.SqlClient, options: ListOptions, conditions: Rea
   )
 }
 
-export const makeEventList = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): ListEvents =>
+export const makeEventList = (
+  sql: SqlClient.SqlClient,
+  cursors: PageCursors["Service"],
+  kept: KeptTimesShape
+): ListEvents =>
   Effect.fn("EventLog.list")(function* (options) {
     const { cursor, limit, since, until, withTotal = false } = options
     const name = nameOf(options)
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
-    const earliest = yield* keptSince
+    const earliest = yield* keptSince(kept)
     if (position !== undefined && position.atMillis < earliest)
       return yield* new InvalidCursor({ cursor: cursor ?? "" })
     const inTime = [

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer, Result, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { KeptTimes, keptDays } from "../../src/common/KeptTimes.ts"
 import { eventId } from "../../src/engine/ids.ts"
 import { appendEvents, EventLog, type Followed, type LoggedEvent } from "../../src/events/EventLog.ts"
 import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
@@ -284,6 +285,21 @@ layer(
       assert.isUndefined(yield* log.get(live(org), over!.event.eventId))
       assert.isUndefined(yield* log.positionOf(live(org), over!.event.eventId))
       assert.strictEqual(yield* log.get(live(org), kept!.event.eventId), kept!.body)
+      const longer = Effect.gen(function* () {
+        const all = yield* EventLog
+        return [
+          (yield* all.list({ ...live(org), limit: 10 })).data,
+          yield* all.get(live(org), over!.event.eventId)
+        ] as const
+      }).pipe(
+        Effect.provide(
+          Layer.fresh(EventLog.layer).pipe(
+            Layer.provide(Layer.succeed(PageCursors, makePageCursors("secret"))),
+            Layer.provide(Layer.succeed(KeptTimes, keptDays({ events: 60, requests: 7 })))
+          )
+        )
+      )
+      assert.deepStrictEqual(yield* longer, [[kept!.body, over!.body], over!.body])
     })
   )
 

@@ -4,11 +4,12 @@
  */
 import { Clock, Context, Data, Effect, Layer, Option, type Schema } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import { KeptTimes, type KeptTimesShape } from "../../common/KeptTimes.ts"
 import { type InvalidCursor, PageCursors, pageOf } from "../../http/PageCursors.ts"
 import type { WaitingRecord } from "./RequestBuffer.ts"
 import { timeOfRecord } from "./recordId.ts"
 import { hasId } from "./redaction.ts"
-import { keptRequestsMillis, requestsTable } from "./requestsTable.ts"
+import { requestsTable } from "./requestsTable.ts"
 
 /** A request in a list. */
 export interface LoggedRequest
@@ -81,7 +82,8 @@ export class RequestLog extends Context.Service<
     RequestLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      return RequestLog.of({ list: listing(sql, yield* PageCursors), get: getting(sql) })
+      const kept = yield* KeptTimes
+      return RequestLog.of({ list: listing(sql, yield* PageCursors, kept), get: getting(sql, kept) })
     })
   )
 }
@@ -119,12 +121,16 @@ const listName = (options: RequestPageOptions): string => {
   return JSON.stringify(["requests", organizationId, mode, method, path, status, key, requestId, since, until])
 }
 
-const listing = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): RequestLog["Service"]["list"] =>
+const listing = (
+  sql: SqlClient.SqlClient,
+  cursors: PageCursors["Service"],
+  { requestsMillis }: KeptTimesShape
+): RequestLog["Service"]["list"] =>
   Effect.fnUntraced(function* (options) {
     const { cursor, key, limit, method, path, requestId, since, status, until } = options
     const name = listName(options)
     const place = yield* cursors.decode(name, cursor)
-    const kept = (yield* Clock.currentTimeMillis) - keptRequestsMillis
+    const kept = (yield* Clock.currentTimeMillis) - requestsMillis
     const conditions = [
       ...ofOwner(sql, options),
       sql`at >= ${Math.max(kept, since ?? kept)}::int8`,
@@ -142,10 +148,10 @@ const listing = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): Req
     return pageOf(rows.map(requestOf), limit, ({ at, id }) => cursors.encode(name, { atMillis: at, id }))
   })
 
-const getting = (sql: SqlClient.SqlClient): RequestLog["Service"]["get"] =>
+const getting = (sql: SqlClient.SqlClient, { requestsMillis }: KeptTimesShape): RequestLog["Service"]["get"] =>
   Effect.fnUntraced(function* (owner, id) {
     const at = timeOfRecord(id)
-    const kept = (yield* Clock.currentTimeMillis) - keptRequestsMillis
+    const kept = (yield* Clock.currentTimeMillis) - requestsMillis
     if (at === undefined || at < kept) return yield* new RequestNotFound({ id })
     const conditions = [...ofOwner(sql, owner), sql`at = ${at}::int8`, sql`id = ${id}`]
     const [row] = yield* sql<Row>`

@@ -5,9 +5,6 @@ import { createDayPartitioned } from "../../postgres/dayPartitions.ts"
 
 export const requestsTable = "api_requests"
 
-/** How long requests are kept: seven days. */
-export const keptRequestsMillis = 7 * 24 * 60 * 60 * 1000
-
 export const createRequestsTable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* createDayPartitioned(requestsTable, {

@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest"
 import { builtInCatalogue } from "../../../src/billing/index.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestWriter } from "../../../src/platform/requests/RequestWriter.ts"
-import { keptRequestsMillis } from "../../../src/platform/requests/requestsTable.ts"
 import { type Tenant, useBillingPlatform } from "../../billing/billingPlatform.ts"
 import { patienceMillis } from "../../support/patience.ts"
 
@@ -13,6 +12,9 @@ const platform = useBillingPlatform({
   catalogue: builtInCatalogue,
   terms: { settlement: "by operator", graceMillis: 0, dueMillis: 0 }
 })
+
+/** The time without a setting. */
+const weekMillis = 7 * 24 * 60 * 60 * 1_000
 
 type Asker = Pick<Tenant, "ask">
 
@@ -231,8 +233,8 @@ describe("the request log", () => {
           facts: undefined
         }
         for (const [requestId, age] of [
-          ["old", keptRequestsMillis + 1_000],
-          ["young", keptRequestsMillis - 60_000]
+          ["old", weekMillis + 1_000],
+          ["young", weekMillis - 60_000]
         ] as const)
           recorder.counted(caller, 200)?.({ ...request, requestId, at: now - age })
       })
