@@ -134,6 +134,8 @@ const connectionsPerShared = 5
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly maxConnections: number
+  /** Whether this process has started the server, on its own machine. */
+  readonly isOwnServer?: boolean | undefined
 }
 
 /** The options of sending webhooks, and the keys of their secrets. See {@link layerDelivery}. */
@@ -198,7 +200,9 @@ export interface ServiceOptions
  */
 export const layerStores = (options: StoreOptions) =>
   Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
-    Layer.provideMerge(Notifications.layer()),
+    Layer.provideMerge(
+      Notifications.layer(options.isOwnServer === true ? { watch: Notifications.ownServerWatch } : undefined)
+    ),
     Layer.provideMerge(layerIndexBuilds(indexBuilds)),
     Layer.provideMerge(Layer.effectDiscard(Effect.andThen(migrate(migrations), requireFormats))),
     Layer.provideMerge(

@@ -235,12 +235,18 @@ const requestLogOf = ({ requestLogFailures, requestLogSuccesses }: Config) => ({
 const upgradeUrlOf = ({ host, port, publicUrl, upgradeUrl }: Config): string =>
   upgradeUrl ?? `${(publicUrl ?? reachableUrl(`http://${host}:${port}`)).replace(/\/+$/, "")}/docs`
 
+/** PostgreSQL, named in the settings or started by this process. */
+const storesOf = (config: Config, databaseUrl: Redacted.Redacted<string>) => ({
+  databaseUrl,
+  maxConnections: config.databasePool,
+  isOwnServer: config.databaseUrl === undefined
+})
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* (start: Start) {
   const { cluster, config, databaseUrl, folder, named, natsUrl, reached, seat } = start
   const options = {
-    databaseUrl,
-    maxConnections: config.databasePool,
+    ...storesOf(config, databaseUrl),
     secretsKeys: yield* secretsKeys(config, folder),
     nameServers: config.nameServers,
     returnPath: config.bounceDomain,

@@ -34,6 +34,12 @@ export const maxPendingNotifications = 1_024
 /** A dead peer is noticed within the sum of these two. */
 export const defaultWatch: Watch = { intervalMillis: 500, timeoutMillis: 1_000 }
 
+/**
+ * Of a server that this process has started: the machine itself closes the connections of a dead one, and nobody can
+ * change anything in one that hangs. So an idle platform need not ask twice a second.
+ */
+export const ownServerWatch: Watch = { intervalMillis: 5_000, timeoutMillis: 1_000 }
+
 const firstReconnectMillis = 50
 const lastReconnectMillis = 2_000
 
