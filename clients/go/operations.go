@@ -397,6 +397,16 @@ func (c *Client) BillingCancel(ctx context.Context, query Query, body any, into 
 	return c.Request(ctx, "POST", "/v1/billing/cancel", query, body, into)
 }
 
+// BillingResume: Take a cancellation back.
+func (c *Client) BillingResume(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "POST", "/v1/billing/resume", query, nil, into)
+}
+
+// BillingPrices: List the subscriptions on sale.
+func (c *Client) BillingPrices(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/billing/prices", query, nil, into)
+}
+
 // UsageEntitlement: See what the plans in force allow of a product.
 func (c *Client) UsageEntitlement(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/billing/entitlement", query, nil, into)
@@ -432,6 +442,31 @@ func (c *Client) OwnKeysRevoke(ctx context.Context, id string, query Query, into
 	return c.Request(ctx, "DELETE", "/v1/keys/"+url.PathEscape(id), query, nil, into)
 }
 
+// MembersList: List members, those first who were invited first.
+func (c *Client) MembersList(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/members", query, nil, into)
+}
+
+// MembersInvite: Invite somebody.
+func (c *Client) MembersInvite(ctx context.Context, query Query, body any, into any) error {
+	return c.Request(ctx, "POST", "/v1/members", query, body, into)
+}
+
+// MembersUpdate: Change a role.
+func (c *Client) MembersUpdate(ctx context.Context, id string, query Query, body any, into any) error {
+	return c.Request(ctx, "PATCH", "/v1/members/"+url.PathEscape(id), query, body, into)
+}
+
+// MembersRemove: Remove a member, or revoke an invitation.
+func (c *Client) MembersRemove(ctx context.Context, id string, query Query, into any) error {
+	return c.Request(ctx, "DELETE", "/v1/members/"+url.PathEscape(id), query, nil, into)
+}
+
+// MembersResend: Send an invitation again.
+func (c *Client) MembersResend(ctx context.Context, id string, query Query, into any) error {
+	return c.Request(ctx, "POST", "/v1/members/"+url.PathEscape(id)+"/resend", query, nil, into)
+}
+
 // AuditList: List acts, newest first.
 func (c *Client) AuditList(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/audit", query, nil, into)
@@ -447,9 +482,29 @@ func (c *Client) RequestsGet(ctx context.Context, id string, query Query, into a
 	return c.Request(ctx, "GET", "/v1/requests/"+url.PathEscape(id), query, nil, into)
 }
 
+// ConsoleList: List sessions of the console, newest first.
+func (c *Client) ConsoleList(ctx context.Context, query Query, into any) error {
+	return c.Request(ctx, "GET", "/v1/console/sessions", query, nil, into)
+}
+
 // ConsolePortal: Describe the signed-in portal.
 func (c *Client) ConsolePortal(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/console/portal", query, nil, into)
+}
+
+// ConsoleSignInLink: Ask for a link to sign in.
+func (c *Client) ConsoleSignInLink(ctx context.Context, query Query, body any, into any) error {
+	return c.Request(ctx, "POST", "/v1/console/sign-in-links", query, body, into)
+}
+
+// ConsoleEnd: End a session.
+func (c *Client) ConsoleEnd(ctx context.Context, id string, query Query, into any) error {
+	return c.Request(ctx, "DELETE", "/v1/console/sessions/"+url.PathEscape(id), query, nil, into)
+}
+
+// ConsoleOrganization: Go on in another organization.
+func (c *Client) ConsoleOrganization(ctx context.Context, query Query, body any, into any) error {
+	return c.Request(ctx, "POST", "/v1/console/session/organization", query, body, into)
 }
 
 // SystemLivez: Liveness.

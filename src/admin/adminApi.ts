@@ -23,6 +23,7 @@ import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { invoicesGroup } from "./invoicesApi.ts"
 import { lookupsGroup } from "./lookupsApi.ts"
 import { organizationId as id } from "./organizationId.ts"
+import { membersGroup } from "./organizationMembersApi.ts"
 import { sendGroup } from "./sendApi.ts"
 import { sitesGroup } from "./sitesApi.ts"
 import { whatIfGroup } from "./whatIfApi.ts"
@@ -317,6 +318,7 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(organizations)
   .add(keys)
   .add(sitesGroup)
+  .add(membersGroup)
   .add(ingestions)
   .add(numbers)
   .add(lookupsGroup)

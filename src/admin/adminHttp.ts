@@ -39,6 +39,7 @@ import { layerInvoices } from "./invoicesHttp.ts"
 import { layerLookups } from "./lookupsHttp.ts"
 import { OperatorSessions } from "./OperatorSessions.ts"
 import { OrganizationDeletion } from "./OrganizationDeletion.ts"
+import { layerAdminMembers } from "./organizationMembersHttp.ts"
 import { layerOrganizations } from "./organizationsHttp.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 import { layerSend } from "./sendHttp.ts"
@@ -331,6 +332,7 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerOrganizations,
   layerKeys,
   layerSites,
+  layerAdminMembers,
   layerIngestions,
   layerNumbers,
   layerLookups,

@@ -6,6 +6,7 @@ import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { eventsTable } from "../events/table.ts"
 import { auditTable } from "../platform/audit/AuditLog.ts"
+import { memberLinksTable } from "../platform/people/memberTables.ts"
 import { requestsTable } from "../platform/requests/requestsTable.ts"
 import { accountFactsTable } from "../send/account/operator/accountFacts.ts"
 import { emailTermsTable } from "../send/emails/searchTable.ts"
@@ -47,6 +48,8 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = 
   { table: "site_credentials", key: "id" },
   { table: "console_links", key: "digest" },
   { table: "portal_links", key: "digest" },
+  { table: memberLinksTable, key: "digest" },
+  { table: "members", key: "id" },
   { table: "billing_checkouts", key: "id" },
   { table: "invoices", key: "id" },
   { table: auditTable, key: "organization_id, at, id" },

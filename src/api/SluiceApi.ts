@@ -13,6 +13,7 @@ import { baseApi } from "../http/baseApi.ts"
 import { AuditApi } from "../platform/audit/auditApi.ts"
 import { ConsoleApi } from "../platform/consoleApi.ts"
 import { KeysApi } from "../platform/keysApi.ts"
+import { MembersApi } from "../platform/people/membersApi.ts"
 import { RequestsApi } from "../platform/requests/requestsApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
@@ -108,6 +109,7 @@ export class SluiceApi extends baseApi
   .add(UsageApi)
   .add(UsageReportsApi)
   .add(KeysApi)
+  .add(MembersApi)
   .add(AuditApi)
   .add(RequestsApi)
   .add(ConsoleApi)

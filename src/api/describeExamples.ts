@@ -6,7 +6,7 @@
 import { type ErrorCode, errorTable } from "../http/errorTable.ts"
 import { directoryExamples, systemExamples, telcoExamples } from "./examples/directoryExamples.ts"
 import type { OperationExamples } from "./examples/OperationExamples.ts"
-import { accessExamples, billingExamples } from "./examples/platformExamples.ts"
+import { accessExamples, billingExamples, memberExamples } from "./examples/platformExamples.ts"
 import { accountExamples, emailExamples, senderExamples } from "./examples/sendExamples.ts"
 import { eventExamples, webhookExamples, webhookFigureExamples } from "./examples/webhookExamples.ts"
 
@@ -107,7 +107,8 @@ export const operationExamples = (): OperationExamples => ({
   ...senderExamples(),
   ...accountExamples(),
   ...billingExamples(),
-  ...accessExamples()
+  ...accessExamples(),
+  ...memberExamples()
 })
 
 /** Every operation answers this to a path or a query that is too long; those without another 4xx say so. */

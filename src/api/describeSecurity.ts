@@ -57,7 +57,7 @@ const headers = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
 /** The groups that other sites and mail systems ask, with a site credential. */
 const siteTags: ReadonlySet<string> = new Set(["Usage reports", "Send: feedback"])
 
-/** Takes a key in its body, from who signs in. */
+/** Its POST takes a key in its body, from who signs in. */
 const signInPath = "/v1/console/sessions"
 
 /** Whether a body may be left out: it may be null, or it is an object and all of its fields may be left out. */
@@ -75,7 +75,8 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
   // The derived document. Only the parts named in `Document` are read.
   const document = structuredClone(spec) as unknown as Document
   for (const [path, operations] of Object.entries(document.paths)) {
-    for (const operation of Object.values(operations)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const signsIn = path === signInPath && method === "post"
       const pagedByCursor = operation.parameters?.some(({ name }) => name === "cursor") === true
       for (const parameter of operation.parameters ?? []) {
         if (parameter.in !== "query") continue
@@ -92,7 +93,7 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
         for (const body of Object.values(response.content ?? {})) delete body["x-effect-stream"]
       }
       // Metrics take the admin credential, which is no API key.
-      if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System") && path !== signInPath) {
+      if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System") && !signsIn) {
         operation.security = operation.tags?.some((tag) => siteTags.has(tag))
           ? [{ siteCredential: [] }]
           : [{ bearer: [] }, { apiKeyHeader: [] }]

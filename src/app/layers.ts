@@ -47,6 +47,12 @@ import { IdempotentRequests } from "../platform/IdempotentRequests.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { PortalLinks } from "../platform/PortalLinks.ts"
+import { ConsoleAddress } from "../platform/people/MemberMail.ts"
+import { Members } from "../platform/people/Members.ts"
+import { memberLinksTable } from "../platform/people/memberTables.ts"
+import { keptLinkMillis } from "../platform/people/rules.ts"
+import { SessionList } from "../platform/people/SessionList.ts"
+import { SignInLinks } from "../platform/people/SignInLinks.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { RequestLog } from "../platform/requests/RequestLog.ts"
 import { type RequestLogRates, RequestWriter } from "../platform/requests/RequestWriter.ts"
@@ -72,6 +78,7 @@ import { emailTermsTable, keptTermsMillis } from "../send/emails/searchTable.ts"
 import { FeedbackIntake } from "../send/feedback/intake/FeedbackIntake.ts"
 import { SiteFeedback } from "../send/feedback/intake/SiteFeedback.ts"
 import { returnPathKeys } from "../send/feedback/parse/returnPathKeys.ts"
+import { layerMemberMail } from "../send/handoff/memberMail.ts"
 import { accountFactsMillis, accountFactsTable, RiskSignals, SendOperator } from "../send/index.ts"
 import { EmailFigures } from "../send/metrics/EmailFigures.ts"
 import { emailHoursTable } from "../send/metrics/emailHours.ts"
@@ -118,6 +125,7 @@ const keptTables = ({ eventsMillis, requestsMillis }: KeptTimesShape): ReadonlyA
 /** The tables whose rows go by their age. */
 const agedTables: ReadonlyArray<AgedTable> = [
   { table: auditTable, column: "at", retentionMillis: keptAuditMillis },
+  { table: memberLinksTable, column: "made_at", retentionMillis: keptLinkMillis },
   { table: emailHoursTable, column: "hour", retentionMillis: keptFiguresMillis },
   { table: attemptHoursTable, column: "hour", retentionMillis: keptFiguresMillis },
   ...[reportsTable, sourcesTable, sessionsTable].map((table) => ({
@@ -243,6 +251,7 @@ export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>)
 export const layerTenancy = Layer.mergeAll(
   ApiKeys.layer,
   ConsoleLinks.layer,
+  Members.layer,
   PortalLinks.layer,
   SiteCredentials.layer,
   AuditLog.layer,
@@ -379,9 +388,13 @@ export const layerDelivery = (options: WebhookOptions) =>
  */
 export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(
-    Layer.merge(ConsoleSessions.layer.pipe(Layer.provideMerge(Authentication.layer)), Health.layer).pipe(
-      Layer.provide(DatabaseWatch.layer({ graceMillis: options.keyGraceMillis }))
-    ),
+    Layer.merge(
+      Layer.merge(SessionList.layer, SignInLinks.layer).pipe(
+        Layer.provideMerge(ConsoleSessions.layer),
+        Layer.provideMerge(Authentication.layer)
+      ),
+      Health.layer
+    ).pipe(Layer.provide(DatabaseWatch.layer({ graceMillis: options.keyGraceMillis }))),
     Telco.layer.pipe(Layer.provideMerge(Layer.merge(Directory.layer, DirectoryChanges.layer))),
     layerDirectoryNotices,
     Talk.layer.pipe(Layer.provide(layerSpeechEngine(options.talk ?? { upstream: undefined }))),
@@ -396,7 +409,9 @@ export const layerServices = (options: ServiceOptions) =>
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(
     Layer.provideMerge(layerTenancy),
-    Layer.provide(Layer.succeed(KeptTimes, options.kept ?? KeptTimes.defaultValue()))
+    Layer.provide(Layer.succeed(KeptTimes, options.kept ?? KeptTimes.defaultValue())),
+    Layer.provide(Layer.succeed(ConsoleAddress, options.publicUrl ?? (() => ""))),
+    Layer.provide(layerMemberMail)
   )
 
 /** Shows the state of the connection to NATS in `/readyz`. */

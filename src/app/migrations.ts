@@ -3,7 +3,7 @@
  * ones go to the end, whichever product they belong to.
  */
 import { Effect } from "effect"
-import { createBillingTables } from "../billing/tables.ts"
+import { addModeOfCheckouts, createBillingTables } from "../billing/tables.ts"
 import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryChanges } from "../directory/changes.ts"
 import { createDirectoryImage } from "../directory/indexImage.ts"
@@ -18,6 +18,7 @@ import {
   createPortalTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
+import { createMemberTables } from "../platform/people/memberTables.ts"
 import { createRequestsTable } from "../platform/requests/requestsTable.ts"
 import { createClusterTables, createFormatLevels } from "../postgres/cluster/tables.ts"
 import { createSmallIndexes, type IndexBuild } from "../postgres/indexBuilds.ts"
@@ -103,7 +104,9 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 45, name: "SPF and DMARC of domains", run: addDomainAuthentication },
   { number: 46, name: "request log", run: createRequestsTable },
   { number: 47, name: "reports about domains", run: createReportTables },
-  { number: 48, name: "search of emails", run: createEmailTerms }
+  { number: 48, name: "search of emails", run: createEmailTerms },
+  { number: 49, name: "members of organizations", run: createMemberTables },
+  { number: 50, name: "modes of checkouts", run: addModeOfCheckouts }
 ]
 
 /** The indexes that are built while the platform runs, where a migration has left them out. */

@@ -48,6 +48,7 @@ import {
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
+import { layerMembers } from "../platform/people/membersHttp.ts"
 import { layerCurrentRequestRecorder } from "../platform/requests/RequestWriter.ts"
 import { layerRequests } from "../platform/requests/requestsHttp.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
@@ -138,6 +139,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerAudit,
         layerRequests,
         layerKeys,
+        layerMembers,
         layerConsole,
         layerDirectory,
         layerEvents,

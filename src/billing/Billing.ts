@@ -8,6 +8,7 @@ import { Engine } from "../engine/Engine.ts"
 import type { InvalidCursor } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
 import { retryAfterMillis } from "../http/RequestState.ts"
+import { requestsPerMinuteByPlan } from "../limits/plans.ts"
 import type { Service } from "../platform/model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "../platform/Organizations.ts"
 import { SendAccount, SendLimits } from "../send/index.ts"
@@ -16,7 +17,7 @@ import { BillingUnavailable, CheckoutRefused, type NoSubscription } from "./erro
 import { type Invoice, Invoices } from "./Invoices.ts"
 import { type BillingReply, type ShownSubscription, shownSubscription } from "./model.ts"
 import { monthAt } from "./periods.ts"
-import type { Plans, PriceCatalogue } from "./prices.ts"
+import type { Plans, Price, PriceCatalogue } from "./prices.ts"
 import { Subscriptions } from "./Subscriptions.ts"
 
 /** Longest address that a customer is sent back to. */
@@ -31,6 +32,13 @@ export interface BillingOptions {
 }
 
 type Down = BillingUnavailable | SqlError.SqlError
+
+/** A price, with what its plans allow. */
+export interface ShownPrice extends Price {
+  readonly requestsPerMinute: number
+  /** Null for no limit. */
+  readonly emailsPerMonth: number | null
+}
 
 export class Billing extends Context.Service<
   Billing,
@@ -47,6 +55,7 @@ export class Billing extends Context.Service<
     ) => Effect.Effect<Page<Omit<Invoice, "pdfUrl"> & { readonly pdfUrl: string }>, InvalidCursor | SqlError.SqlError>
     readonly checkout: (
       organizationId: string,
+      mode: "live" | "test",
       request: { readonly priceId: string; readonly successUrl: string; readonly cancelUrl: string }
     ) => Effect.Effect<{ readonly url: string }, CheckoutRefused | Down>
     /** Answers the subscription after that: the canceled one, or the free one. */
@@ -54,6 +63,10 @@ export class Billing extends Context.Service<
       organizationId: string,
       atPeriodEnd: boolean
     ) => Effect.Effect<ShownSubscription, NoSubscription | Down>
+    /** Takes a cancellation with the period back, and answers the subscription after that. */
+    readonly resume: (organizationId: string) => Effect.Effect<ShownSubscription, NoSubscription | Down>
+    /** The subscriptions on sale, in the order of the catalogue. */
+    readonly prices: ReadonlyArray<ShownPrice>
   }
 >()("sluice/billing/Billing") {
   static readonly layer = (options: BillingOptions) =>
@@ -129,6 +142,15 @@ const limitsUnknown = new BillingUnavailable({
   retryAfterMillis
 })
 
+const shownPrice = (price: Price): ShownPrice => {
+  const emails = SendLimits.emailsPerMonthByPlan[price.sendPlan]
+  return {
+    ...price,
+    requestsPerMinute: requestsPerMinuteByPlan[price.plan],
+    emailsPerMonth: emails === "unlimited" ? null : emails
+  }
+}
+
 const make = ({ allowsLoopback, catalogue, publicUrl }: BillingOptions) =>
   Effect.gen(function* () {
     const provider = yield* BillingProvider
@@ -151,7 +173,7 @@ const make = ({ allowsLoopback, catalogue, publicUrl }: BillingOptions) =>
         )
         return { data: shownInvoices, pagination }
       }),
-      checkout: Effect.fn("Billing.checkout")(function* (organizationId, { cancelUrl, priceId, successUrl }) {
+      checkout: Effect.fn("Billing.checkout")(function* (organizationId, mode, { cancelUrl, priceId, successUrl }) {
         const entry = catalogue.prices.get(priceId)
         if (entry === undefined) {
           const known = [...catalogue.prices.keys()].join(", ")
@@ -163,14 +185,20 @@ const make = ({ allowsLoopback, catalogue, publicUrl }: BillingOptions) =>
           ["successUrl", successUrl],
           ["cancelUrl", cancelUrl]
         ] as const) {
-          const problem = returnUrlProblem(url, allowsLoopback)
+          // The console, which is served here, is as encrypted as the checkout's page itself.
+          const isOwn = URL.parse(url)?.origin === URL.parse(publicUrl())?.origin && /^https?:/.test(url)
+          const problem = returnUrlProblem(isOwn ? url.replace(/^http:/, "https:") : url, allowsLoopback)
           if (problem !== undefined)
             return yield* new CheckoutRefused({ message: `Invalid field '${field}'. ${problem}.` })
         }
-        return yield* provider.checkout({ organizationId, entry, successUrl, cancelUrl })
+        return yield* provider.checkout({ organizationId, mode, entry, successUrl, cancelUrl })
       }),
       cancel: Effect.fn("Billing.cancel")(function* (organizationId, atPeriodEnd) {
         return yield* shown(organizationId, yield* provider.cancel(organizationId, atPeriodEnd))
-      })
+      }),
+      resume: Effect.fn("Billing.resume")(function* (organizationId) {
+        return yield* shown(organizationId, yield* provider.resume(organizationId))
+      }),
+      prices: [...catalogue.prices.values()].map(({ price }) => shownPrice(price))
     })
   })

@@ -11,6 +11,8 @@ import type { CatalogueEntry } from "./prices.ts"
 /** A checkout to which a customer is sent. */
 export interface CheckoutRequest {
   readonly organizationId: string
+  /** The mode of the key or session that asks. Both modes share plan and money. */
+  readonly mode: "live" | "test"
   readonly entry: CatalogueEntry
   /** The customer's next addresses. Both were checked. */
   readonly successUrl: string
@@ -28,6 +30,10 @@ export class BillingProvider extends Context.Service<
     readonly cancel: (
       organizationId: string,
       atPeriodEnd: boolean
+    ) => Effect.Effect<BillingReply, NoSubscription | BillingUnavailable | SqlError.SqlError>
+    /** Takes a cancellation with the period back. */
+    readonly resume: (
+      organizationId: string
     ) => Effect.Effect<BillingReply, NoSubscription | BillingUnavailable | SqlError.SqlError>
   }
 >()("sluice/billing/BillingProvider") {}

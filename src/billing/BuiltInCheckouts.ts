@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { keyDigest, randomText } from "../common/identifiers.ts"
 import { BillingProvider } from "./BillingProvider.ts"
 import { type BillingUnavailable, CheckoutNotFound, NoSubscription, TooManyInvoices } from "./errors.ts"
-import type { BillingRejection, Checkout, Terms } from "./model.ts"
+import type { BillingCommand, BillingRejection, Checkout, Terms } from "./model.ts"
 import { Price } from "./prices.ts"
 import { Subscriptions } from "./Subscriptions.ts"
 
@@ -31,12 +31,20 @@ export interface BuiltInOptions {
 export interface CheckoutPage {
   readonly price: Price
   readonly state: Checkout["state"]
+  /** The name of the organization that pays. */
+  readonly organization: string
+  /** Whether a key or session of test mode has begun it. */
+  readonly isTest: boolean
+  /** Whether nobody pays money, because invoices pay themselves. */
+  readonly paysItself: boolean
   readonly successUrl: string
   readonly cancelUrl: string
 }
 
 interface Row {
   readonly organization_id: string
+  readonly name: string
+  readonly livemode: boolean
   readonly price: unknown
   readonly success_url: string
   readonly cancel_url: string
@@ -68,14 +76,23 @@ const makeCheckouts = ({ terms }: BuiltInOptions) =>
       if (!checkoutPattern.test(secret)) return yield* new CheckoutNotFound()
       const now = new Date(yield* Clock.currentTimeMillis)
       const [row] = yield* sql<Row>`
-        select organization_id, price, success_url, cancel_url from billing_checkouts
-        where id = ${idOf(secret)} and expires_at > ${now}`
+        select c.organization_id, o.name, c.livemode, c.price, c.success_url, c.cancel_url
+        from billing_checkouts c join organizations o on o.id = c.organization_id
+        where c.id = ${idOf(secret)} and c.expires_at > ${now}`
       return row ?? (yield* new CheckoutNotFound())
     })
     const page = Effect.fnUntraced(function* (row: Row, checkout: Checkout | null) {
       if (checkout === null) return yield* new CheckoutNotFound()
-      const { cancel_url: cancelUrl, success_url: successUrl } = row
-      return { price: Schema.decodeUnknownSync(Price)(row.price), state: checkout.state, successUrl, cancelUrl }
+      const { cancel_url: cancelUrl, livemode, name: organization, success_url: successUrl } = row
+      return {
+        price: Schema.decodeUnknownSync(Price)(row.price),
+        state: checkout.state,
+        organization,
+        isTest: !livemode,
+        paysItself: terms.settlement === "at once",
+        successUrl,
+        cancelUrl
+      }
     })
     return BuiltInCheckouts.of({
       find: Effect.fn("BuiltInCheckouts.find")(function* (secret) {
@@ -105,8 +122,18 @@ const makeProvider = ({ publicUrl }: BuiltInOptions) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const subscriptions = yield* Subscriptions
+    const change = (organizationId: string, command: Extract<BillingCommand, { _tag: "Cancel" | "Resume" }>) =>
+      subscriptions.ask(organizationId, command).pipe(
+        Effect.catchTag("NoSubscription", () => Effect.fail(new NoSubscription())),
+        Effect.catchTags({
+          CheckoutGone: Effect.die,
+          TooManyInvoices: Effect.die,
+          InvoiceNotOpen: Effect.die,
+          StripeChanged: Effect.die
+        })
+      )
     return BillingProvider.of({
-      checkout: Effect.fn("BuiltIn.checkout")(function* ({ cancelUrl, entry, organizationId, successUrl }) {
+      checkout: Effect.fn("BuiltIn.checkout")(function* ({ cancelUrl, entry, mode, organizationId, successUrl }) {
         const now = yield* Clock.currentTimeMillis
         const secret = `cs_${randomText(secretLength)}`
         const id = idOf(secret)
@@ -114,8 +141,9 @@ const makeProvider = ({ publicUrl }: BuiltInOptions) =>
         const { price } = entry
         // The page finds the row first, so a row without a fact is an address that is not good.
         yield* sql`
-          insert into billing_checkouts (id, organization_id, price, success_url, cancel_url, created_at, expires_at)
-          values (${id}, ${organizationId}, ${JSON.stringify(price)}::jsonb, ${successUrl}, ${cancelUrl},
+          insert into billing_checkouts
+            (id, organization_id, livemode, price, success_url, cancel_url, created_at, expires_at)
+          values (${id}, ${organizationId}, ${mode === "live"}, ${JSON.stringify(price)}::jsonb, ${successUrl}, ${cancelUrl},
             ${new Date(now)}, ${new Date(expiresAt)})`
         yield* sql`delete from billing_checkouts where expires_at <= ${new Date(now)}`
         yield* subscriptions
@@ -123,16 +151,8 @@ const makeProvider = ({ publicUrl }: BuiltInOptions) =>
           .pipe(Effect.catch(unexpected))
         return { url: `${publicUrl()}${checkoutPath}/${secret}` }
       }),
-      cancel: (organizationId, atPeriodEnd) =>
-        subscriptions.ask(organizationId, { _tag: "Cancel", atPeriodEnd }).pipe(
-          Effect.catchTag("NoSubscription", () => Effect.fail(new NoSubscription())),
-          Effect.catchTags({
-            CheckoutGone: Effect.die,
-            TooManyInvoices: Effect.die,
-            InvoiceNotOpen: Effect.die,
-            StripeChanged: Effect.die
-          })
-        )
+      cancel: (organizationId, atPeriodEnd) => change(organizationId, { _tag: "Cancel", atPeriodEnd }),
+      resume: (organizationId) => change(organizationId, { _tag: "Resume" })
     })
   })
 

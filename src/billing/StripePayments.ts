@@ -251,6 +251,13 @@ const makeProvider = ({ sql, stripe, subscriptions, syncSubscription }: Means) =
     return now!.id
   })
 
+  const current = Effect.fnUntraced(function* (organizationId: string) {
+    const { subscription } = yield* subscriptions
+      .ask(organizationId, { _tag: "Look" })
+      .pipe(Effect.catchTags({ ...unexpected, NoSubscription: Effect.die, StripeChanged: Effect.die }))
+    return subscription ?? (yield* new NoSubscription())
+  })
+
   return BillingProvider.of({
     checkout: Effect.fn("Stripe.checkout")(function* ({ cancelUrl, entry, organizationId, successUrl }) {
       const { price, stripePrice } = entry
@@ -276,14 +283,15 @@ const makeProvider = ({ sql, stripe, subscriptions, syncSubscription }: Means) =
       return { url: session.url }
     }),
     cancel: Effect.fn("Stripe.cancel")(function* (organizationId, atPeriodEnd) {
-      const { subscription } = yield* subscriptions
-        .ask(organizationId, { _tag: "Look" })
-        .pipe(Effect.catchTags({ ...unexpected, NoSubscription: Effect.die, StripeChanged: Effect.die }))
-      if (subscription === null) return yield* new NoSubscription()
-      const { id } = subscription
+      const { id } = yield* current(organizationId)
       yield* called(() =>
         atPeriodEnd ? stripe.subscriptions.update(id, { cancel_at_period_end: true }) : stripe.subscriptions.cancel(id)
       )
+      return yield* syncSubscription(organizationId, id)
+    }),
+    resume: Effect.fn("Stripe.resume")(function* (organizationId) {
+      const { id } = yield* current(organizationId)
+      yield* called(() => stripe.subscriptions.update(id, { cancel_at_period_end: false }))
       return yield* syncSubscription(organizationId, id)
     })
   })

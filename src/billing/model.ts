@@ -126,6 +126,8 @@ export const BillingCommand = Schema.Union([
   Schema.TaggedStruct("SubmitCheckout", { id: Schema.String, terms: Terms }),
   Schema.TaggedStruct("SettleInvoice", { id: Schema.String, outcome: Schema.Literals(["paid", "failed"]) }),
   Schema.TaggedStruct("Cancel", { atPeriodEnd: Schema.Boolean }),
+  /** Takes a cancellation back while its period lasts. */
+  Schema.TaggedStruct("Resume", {}),
   /** The organization is deleted: nobody pays anything any more, and nothing is due. */
   Schema.TaggedStruct("Close", {}),
   /**

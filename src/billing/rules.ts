@@ -89,6 +89,14 @@ const cancel = (draft: Draft, atPeriodEnd: boolean): BillingDecision => {
   return draft.decided()
 }
 
+/** Lets the subscription renew again; of one that was not canceled nothing changes. */
+const resume = (draft: Draft): BillingDecision => {
+  const { subscription } = draft.state
+  if (subscription === null) return Actor.rejected({ _tag: "NoSubscription" })
+  if (subscription.cancelAtPeriodEnd) draft.set({ ...subscription, cancelAtPeriodEnd: false })
+  return draft.decided()
+}
+
 const decide = (state: BillingState, command: BillingCommand, context: Actor.DecideContext): BillingDecision => {
   const draft = new Draft(state, context)
   switch (command._tag) {
@@ -109,6 +117,8 @@ const decide = (state: BillingState, command: BillingCommand, context: Actor.Dec
     }
     case "Cancel":
       return cancel(draft, command.atPeriodEnd)
+    case "Resume":
+      return resume(draft)
     case "Close":
       for (const { id } of state.invoices) draft.close(id, "void")
       if (state.subscription !== null) draft.end(state.subscription, "canceled")

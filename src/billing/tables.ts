@@ -5,6 +5,12 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
+/** The mode of the key or session that has begun a checkout, which its page shows. */
+export const addModeOfCheckouts = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`alter table billing_checkouts add column livemode boolean not null default true`
+)
+
 export const createBillingTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   // Only a digest of a checkout's address is kept, as of keys. A price here is what the page shows.

@@ -14,6 +14,7 @@ const commands = {
   orgs: async () => (await import("./orgs.ts")).orgs,
   keys: async () => (await import("./keys.ts")).keys,
   console: async () => (await import("./console.ts")).consoleLink,
+  people: async () => (await import("./people.ts")).people,
   sites: async () => (await import("./sites.ts")).sites,
   invoices: async () => (await import("./invoices.ts")).invoices,
   numbers: async () => (await import("./numbers.ts")).numbers,

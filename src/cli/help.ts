@@ -91,7 +91,7 @@ const groupsOf = (
 /** The program's commands by purpose. */
 const commandGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Subcommands to run the platform": ["serve", "doctor", "migrate", "config", "ingest", "cluster"],
-  "Subcommands for organizations": ["orgs", "keys", "console", "numbers", "sites", "invoices"],
+  "Subcommands for organizations": ["orgs", "people", "keys", "console", "numbers", "sites", "invoices"],
   "Subcommands for email": ["send", "domains", "suppressions", "feedback"],
   "Subcommands for developers": ["listen", "trigger", "mcp", "simulate"],
   "Subcommands to look inside": ["inspect", "parked"],

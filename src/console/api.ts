@@ -4,7 +4,7 @@
  * cookie needs.
  */
 import type { Answer, CallInput, Method, PathOf } from "./endpoints.ts"
-import { sessionEnded } from "./session.ts"
+import { chosenMode, sessionEnded } from "./session.ts"
 
 export type { Answer, CallInput, Method, PathOf } from "./endpoints.ts"
 
@@ -23,8 +23,8 @@ export class ApiError extends Error {
 
 const deadlineMillis = 20_000
 
-/** The header that no page of another site can send. */
-export const consoleHeaders: Readonly<Record<string, string>> = { "x-sluice-console": "1" }
+/** The header that no page of another site can send. Its value is the mode of a member's session. */
+export const consoleHeaders = (): Readonly<Record<string, string>> => ({ "x-sluice-console": chosenMode.value })
 
 const addressOf = (
   path: string,
@@ -62,7 +62,7 @@ const errorOf = (status: number, text: string): ApiError => {
 const send = async (method: Method, path: string, given: CallInput<Method, never>): Promise<string> => {
   const init: RequestInit = {
     method,
-    headers: given.body === undefined ? consoleHeaders : { ...consoleHeaders, "content-type": "application/json" },
+    headers: given.body === undefined ? consoleHeaders() : { ...consoleHeaders(), "content-type": "application/json" },
     credentials: "same-origin",
     signal: AbortSignal.timeout(deadlineMillis),
     ...(given.body === undefined ? {} : { body: JSON.stringify(given.body) })

@@ -7,10 +7,21 @@ import { enter } from "./enter.ts"
 import { Finder } from "./finder.tsx"
 import { connect, disconnect, liveState } from "./live.ts"
 import { go, href, match, place, takeClicks } from "./router.ts"
-import { isOperatorConsole, isPortalOver, operator, portal, session, signInReason } from "./session.ts"
-import { SignIn } from "./signIn.tsx"
+import {
+  isChoosing,
+  isOperatorConsole,
+  isPortalOver,
+  operator,
+  portal,
+  session,
+  shownMode,
+  signInReason,
+  waitingLink
+} from "./session.ts"
+import { AcceptLink, ChooseOrganization, SignIn } from "./signIn.tsx"
 import { nextTheme, theme } from "./theme.ts"
 import { Chip, Fault, Head, Loading } from "./ui/basics.tsx"
+import { ModeSwitch, TestMark } from "./ui/modeSwitch.tsx"
 import type { Route } from "./views/routes.ts"
 
 type Routes = ReadonlyArray<Route>
@@ -68,8 +79,11 @@ const Who = () => {
     <div class="who">
       <strong>{value?.organization.name}</strong>
       <p class="note">
-        {value?.mode === "test" ? "Test mode" : "Live mode"} · {value?.organization.plan.replace("_", " ")}
+        {value?.member == null
+          ? `${value?.mode === "test" ? "Test mode" : "Live mode"} · ${value?.organization.plan.replace("_", " ")}`
+          : `${value.member.role} · ${value.organization.plan.replace("_", " ")}`}
       </p>
+      <ModeSwitch />
       <Chip state={liveState.value === "live" ? "active" : "connecting"} word={liveWords[liveState.value]} />
     </div>
   )
@@ -83,6 +97,7 @@ const signOut = async (): Promise<void> => {
     // A session that has ended already is over as well.
   }
   signInReason.value = "You are signed out."
+  isChoosing.value = false
   isPortalOver.value = portal.value !== null
   portal.value = null
   session.value = null
@@ -91,6 +106,18 @@ const signOut = async (): Promise<void> => {
 }
 
 const themeWords = { system: "as the system", light: "light", dark: "dark" } as const
+
+/** The organization and the mode at the top of a phone, whose menu is folded away. */
+const Whose = () => {
+  const name = portal.value?.organization.name ?? session.value?.organization.name
+  if (name === undefined || isOperatorConsole) return null
+  return (
+    <p class="whose">
+      <span>{name}</span>
+      <span class={shownMode() === "test" ? "mode test" : "mode"}>{shownMode() === "test" ? "Test" : "Live"}</span>
+    </p>
+  )
+}
 
 const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes: Routes }) => {
   const isOpen = useSignal(false)
@@ -103,6 +130,7 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
         <a class="brand" href={href("/")}>
           <Mark /> Sluice
         </a>
+        <Whose />
         <button
           type="button"
           class="menu"
@@ -146,6 +174,17 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
               </a>
             </>
           )}
+          {(session.value?.organizations.length ?? 0) > 1 && (
+            <button
+              type="button"
+              class="plain"
+              onClick={() => {
+                isChoosing.value = true
+              }}
+            >
+              Change organization
+            </button>
+          )}
           <button type="button" class="plain" onClick={nextTheme}>
             Colours: {themeWords[theme.value]}
           </button>
@@ -176,7 +215,8 @@ const Shell = ({ routes }: { readonly routes: Routes }) => {
       </button>
       <Side at={found?.route} routes={routes} />
       <main id="main" ref={main}>
-        <View key={at} params={found?.params ?? {}} />
+        <TestMark />
+        <View key={`${session.value?.organization.id} ${shownMode()} ${at}`} params={found?.params ?? {}} />
       </main>
     </div>
   )
@@ -184,7 +224,7 @@ const Shell = ({ routes }: { readonly routes: Routes }) => {
 
 /** Reads the part after `#link=`, once, and removes it from the address immediately. */
 const takeLink = (): string | undefined => {
-  const link = /^#link=((?:cl|pl)_\w+)$/.exec(location.hash)?.[1]
+  const link = /^#link=((?:cl|pl|ml)_\w+)$/.exec(location.hash)?.[1]
   if (link !== undefined) history.replaceState(null, "", location.pathname + location.search)
   return link
 }
@@ -193,6 +233,11 @@ const begin = async (): Promise<void> => {
   const link = takeLink()
   if (isOperatorConsole) {
     operator.value = await get("/admin/v1/console/session").catch(() => null)
+    return
+  }
+  if (link?.startsWith("ml_")) {
+    waitingLink.value = link
+    session.value = null
     return
   }
   if (link !== undefined) {
@@ -210,12 +255,18 @@ const begin = async (): Promise<void> => {
 export const App = ({ routes }: { readonly routes: () => Routes }) => {
   useEffect(() => {
     document.addEventListener("click", takeClicks)
+    // A link that is opened in a page of the console changes its address alone.
+    const takeAnother = () => location.hash.startsWith("#link=") && void begin()
+    addEventListener("hashchange", takeAnother)
     void begin()
-    return () => document.removeEventListener("click", takeClicks)
+    return () => {
+      document.removeEventListener("click", takeClicks)
+      removeEventListener("hashchange", takeAnother)
+    }
   }, [])
   const who = isOperatorConsole ? operator.value : (portal.value ?? session.value)
   const isIn = who !== null && who !== undefined
-  const key = isOperatorConsole ? "" : session.value?.organization.id
+  const key = isOperatorConsole ? "" : `${session.value?.organization.id} ${shownMode()}`
   // A portal sees no events.
   const hears = isIn && !isOperatorConsole && portal.value === null
   useEffect(() => {
@@ -224,6 +275,8 @@ export const App = ({ routes }: { readonly routes: () => Routes }) => {
     return disconnect
   }, [hears, key])
   if (who === undefined) return <Loading />
+  if (waitingLink.value !== "") return <AcceptLink mark={<Mark />} />
+  if (isIn && isChoosing.value) return <ChooseOrganization mark={<Mark />} />
   if (who === null) return <SignIn mark={<Mark />} reason={<Fault error={signInReason.value} />} />
   return <Shell routes={routes()} />
 }

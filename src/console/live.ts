@@ -49,7 +49,7 @@ const take = (block: string): void => {
 
 /** Reads one connection to its end. */
 const read = async (signal: AbortSignal, dead: AbortController): Promise<void> => {
-  const headers = lastId === "" ? consoleHeaders : { ...consoleHeaders, "last-event-id": lastId }
+  const headers = lastId === "" ? consoleHeaders() : { ...consoleHeaders(), "last-event-id": lastId }
   const response = await fetch("/v1/events/stream", { headers, signal })
   if (response.status === 401) return sessionEnded()
   // The last event that it saw is no longer stored.

@@ -16,6 +16,30 @@ export const portal = signal<PortalShown | null>(null)
 /** Whether a portal has ended, or its link was not good: another link opens it, and no key. */
 export const isPortalOver = signal(false)
 
+export type Mode = Session["mode"]
+
+const modeKey = "sluice-mode"
+
+/** The mode in which this window of a member acts: another window may show the other one. */
+export const chosenMode = signal<Mode>(sessionStorage.getItem(modeKey) === "test" ? "test" : "live")
+
+export const chooseMode = (mode: Mode): void => {
+  sessionStorage.setItem(modeKey, mode)
+  chosenMode.value = mode
+}
+
+/** The mode of what is shown; undefined for nobody, and for operators. */
+export const shownMode = (): Mode | undefined => portal.value?.mode ?? session.value?.mode
+
+/** A mailed link that waits for its reader: a program that opens addresses must not use it up. */
+export const waitingLink = signal("")
+
+/** Whether a member of several organizations is to choose one. */
+export const isChoosing = signal(false)
+
+/** Whether the signed-in member only reads: then no view shows an act. */
+export const isViewer = (): boolean => session.value?.member?.role === "viewer"
+
 /** Why somebody has to sign in, where there is something to say. */
 export const signInReason = signal("")
 
@@ -26,7 +50,11 @@ export const isOperatorConsole =
 /** Ends the session after an answer of 401. */
 export const sessionEnded = (): void => {
   const wasSignedIn = session.value || operator.value
-  if (wasSignedIn) signInReason.value = "Your session has ended, or its key was revoked. Sign in again to go on."
+  if (wasSignedIn)
+    signInReason.value =
+      session.value?.member == null
+        ? "Your session has ended, or its key was revoked. Sign in again to go on."
+        : "Your session has ended. Sign in again to go on."
   if (portal.value !== null) {
     signInReason.value = "Your session has ended."
     isPortalOver.value = true

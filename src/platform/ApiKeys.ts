@@ -9,7 +9,7 @@ import { keyDigest, randomText } from "../common/identifiers.ts"
 import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../http/idempotency.ts"
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
-import type { ApiKey, Principal, Scope, Service } from "./model.ts"
+import type { ApiKey, Principal, Role, Scope, Service } from "./model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
 
 /** Channel on which nodes hear that a key has changed; the payload is its digest. */
@@ -55,6 +55,9 @@ interface Row {
   /** Of a portal's session only. */
   readonly portal_label: string | null
   readonly portal_types: ReadonlyArray<string> | null
+  /** Of a member's session only. */
+  readonly member_id: string | null
+  readonly is_proven: boolean
 }
 
 const fromRow = (row: Row): ApiKey => ({
@@ -71,14 +74,31 @@ const fromRow = (row: Row): ApiKey => ({
   lastUsedAt: row.last_used_at?.getTime() ?? null
 })
 
-const sessionOf = (
-  { id, portal_label: label, portal_types: types }: Row,
-  parentEndsAt: Date | null
-): NonNullable<Principal["session"]> => ({
-  id,
-  keyEndsAtMillis: parentEndsAt?.getTime() ?? null,
-  ...(label === null ? {} : { portal: { label, types: types ?? [] } })
-})
+/** A row, and what others say of it. */
+interface FoundRow extends Row {
+  readonly plan: Principal["plan"]
+  readonly send_plan: Principal["sendPlan"]
+  readonly parent_expires_at: Date | null
+  readonly member_email: string | null
+  readonly member_role: Role | null
+}
+
+const sessionOf = (row: FoundRow): NonNullable<Principal["session"]> => {
+  const { id, member_email: email, member_id, member_role: role, parent_expires_at: parentEndsAt, parent_id } = row
+  // Both modes of a member's session are one, and keys made in it outlive it.
+  if (member_id !== null && email !== null && role !== null)
+    return {
+      id: parent_id ?? id,
+      keyEndsAtMillis: null,
+      member: { id: member_id, email, role, isProven: row.is_proven }
+    }
+  const { portal_label: label, portal_types: types } = row
+  return {
+    id,
+    keyEndsAtMillis: parentEndsAt?.getTime() ?? null,
+    ...(label === null ? {} : { portal: { label, types: types ?? [] } })
+  }
+}
 
 export class ApiKeys extends Context.Service<
   ApiKeys,
@@ -192,14 +212,11 @@ export class ApiKeys extends Context.Service<
       })
 
       const findByDigest: ApiKeys["Service"]["findByDigest"] = Effect.fn("ApiKeys.findByDigest")(function* (digest) {
-        type Found = Row & {
-          readonly plan: Principal["plan"]
-          readonly send_plan: Principal["sendPlan"]
-          readonly parent_expires_at: Date | null
-        }
-        const rows = yield* sql<Found>`
-          select k.*, o.plan, o.send_plan, p.expires_at as parent_expires_at
+        const rows = yield* sql<FoundRow>`
+          select k.*, o.plan, o.send_plan, p.expires_at as parent_expires_at,
+            m.email as member_email, m.role as member_role
           from api_keys k join organizations o on o.id = k.organization_id left join api_keys p on p.id = k.parent_id
+            left join members m on m.id = k.member_id
           where k.digest = ${digest} and k.active and o.deleted_at is null`
         const row = rows[0]
         if (row === undefined) return undefined
@@ -213,7 +230,7 @@ export class ApiKeys extends Context.Service<
           services: new Set(row.services),
           scopes: new Set(row.scopes),
           expiresAtMillis: row.expires_at?.getTime() ?? null,
-          ...(row.is_session ? { session: sessionOf(row, row.parent_expires_at) } : {})
+          ...(row.is_session ? { session: sessionOf(row) } : {})
         }
       })
 

@@ -154,8 +154,9 @@ export class WarmKeys {
     this.deafSinceMillis = nowMillis
   }
 
-  use({ keyId }: Principal, nowMillis: number): void {
+  use({ keyId, session }: Principal, nowMillis: number): void {
     this.uses.set(keyId, nowMillis)
+    if (session !== undefined) this.uses.set(session.id, nowMillis)
   }
 
   /** The uses since the last call. */

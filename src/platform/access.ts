@@ -55,6 +55,14 @@ export const OpenToPortals = Context.Reference<boolean>("sluice/platform/OpenToP
   defaultValue: () => false
 })
 
+/**
+ * Whether viewers may ask an endpoint that changes something (docs/platform.md, 2.13): their own session. They may ask no
+ * other one.
+ */
+export const OpenToViewers = Context.Reference<boolean>("sluice/platform/OpenToViewers", {
+  defaultValue: () => false
+})
+
 /** Whether the request log leaves an endpoint out: reading the log would fill it (docs/platform.md, 2.12). */
 export const LeftOutOfRequestLog = Context.Reference<boolean>("sluice/platform/LeftOutOfRequestLog", {
   defaultValue: () => false

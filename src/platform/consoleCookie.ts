@@ -7,7 +7,7 @@
 /** The prefix of a session's text. */
 export const sessionPrefix = "cs_"
 
-/** The header that a request with the cookie must have; any value. */
+/** The header that a request with the cookie must have. */
 export const consoleHeader = "x-sluice-console"
 
 /** The cookies of organizations' sessions and of operators': a browser gives a cookie to every port of a host. */
@@ -22,14 +22,27 @@ const cookieOf = (header: string | undefined, name: string): string | undefined 
   return undefined
 }
 
-/** The session's text in a request's cookie; undefined without one, or if the header is missing. */
+/** The value of the header by which a member's session acts in test mode; with any other it acts in live mode. */
+export const testMode = "test"
+
+/** The prefixes of a session's text in both modes. A member's session has the same random part in both. */
+export const livePrefix = `${sessionPrefix}live_`
+export const testPrefix = `${sessionPrefix}test_`
+
+/**
+ * The session's text in a request's cookie; undefined without one, or if the header is missing. The text of a session
+ * that is not a member's is unknown in the other mode.
+ */
 export const givenSession = (
   headers: Readonly<Record<string, string | undefined>>,
   name = sessionCookie
 ): string | undefined => {
   if (headers[consoleHeader] === undefined) return undefined
   const text = cookieOf(headers.cookie, name)
-  return text?.startsWith(sessionPrefix) === true ? text : undefined
+  if (text?.startsWith(sessionPrefix) !== true) return undefined
+  return headers[consoleHeader] === testMode && text.startsWith(livePrefix)
+    ? `${testPrefix}${text.slice(livePrefix.length)}`
+    : text
 }
 
 /**

@@ -23,20 +23,10 @@ import { type ApiKeyNotFound, ApiKeys, type NewApiKey } from "./ApiKeys.ts"
 import { CurrentPrincipal } from "./access.ts"
 import { IdempotentRequests, type Keep } from "./IdempotentRequests.ts"
 import { defaultOverlapSeconds, KeysApi } from "./keysApi.ts"
-import { type ApiKey, grants, ownerOf, type Principal } from "./model.ts"
+import { type ApiKey, lackOf, ownerOf, type Principal, type Rights } from "./model.ts"
 
 /** How long a request may take before it is answered as not done. */
 const requestTimeoutMillis = 10_000
-
-type Rights = Pick<NewApiKey, "services" | "scopes">
-
-/** The rights that a principal lacks, in words; undefined if it has all. */
-export const lackOf = (principal: Principal, { scopes, services }: Rights): string | undefined => {
-  const service = services.find((one) => !principal.services.has(one))
-  if (service !== undefined) return `the service ${service}`
-  const scope = scopes.find((one) => !grants(principal.scopes, one))
-  return scope === undefined ? undefined : `the scope ${scope}`
-}
 
 /** Refuses a key with rights that the caller lacks: the caller may neither create nor end such a key. */
 const allowed = (principal: Principal, rights: Rights): Effect.Effect<void, EnvelopeForbidden> => {

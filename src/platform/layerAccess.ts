@@ -46,6 +46,7 @@ import {
   KeysAccess,
   LeftOutOfRequestLog,
   OpenToPortals,
+  OpenToViewers,
   RequiredScopes,
   SendAccess,
   TalkAccess,
@@ -53,10 +54,11 @@ import {
   WebhooksAccess
 } from "./access.ts"
 import { type AuditLog, actorOf, CurrentAuditLog } from "./audit/AuditLog.ts"
-import { actOf } from "./audit/auditedActs.ts"
+import { actOf, isOfNeitherMode } from "./audit/auditedActs.ts"
 import { CallCounts, type CallCountsShape, isCountedByFacts } from "./CallCounts.ts"
 import { givenSession, sessionPrefix } from "./consoleCookie.ts"
 import { grants, type Principal, type Service } from "./model.ts"
+import { mayAsk } from "./people/rules.ts"
 import { RequestRate } from "./RequestRate.ts"
 
 const bearer = /^bearer(?: +(.*))?$/i
@@ -89,6 +91,8 @@ const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : t
 const verifyTimeoutMillis = 5_000
 
 const portalMessage = "A portal shows webhook endpoints of its label, and nothing else"
+
+const viewerMessage = "A viewer reads, and changes nothing. Ask an owner of the organization for another role"
 
 const unauthorizedMessage = "Invalid or missing API key"
 
@@ -183,7 +187,10 @@ const makeCheck =
   (endpoint: HttpApiEndpoint.Top): RefusalOf<Refusal> => {
     const scopes = Context.get(endpoint.annotations, RequiredScopes)
     const isOpenToPortals = Context.get(endpoint.annotations, OpenToPortals)
+    const asked = { method: endpoint.method, isOpen: Context.get(endpoint.annotations, OpenToViewers) }
     return (principal) => {
+      const role = principal.session?.member?.role
+      if (role !== undefined && !mayAsk(role, asked)) return refusals.forbidden(viewerMessage)
       if (principal.session?.portal !== undefined && !isOpenToPortals) return refusals.forbidden(portalMessage)
       if (service !== undefined && !principal.services.has(service)) {
         return refusals.forbidden(`API key does not have access to the ${service} service`)
@@ -290,7 +297,7 @@ const kept = <E, R>(
       return audit.record({
         organizationId: principal.organizationId,
         act,
-        mode: principal.mode,
+        mode: isOfNeitherMode(act) ? null : principal.mode,
         actor: actorOf(principal),
         address: Option.getOrNull(remoteAddress),
         object: objectOf(Option.match(route, { onNone: () => ({}), onSome: ({ params }) => params }), response),

@@ -35,6 +35,7 @@ export const scopes = [
   "platform:keys:manage",
   "platform:audit:read",
   "platform:requests:read",
+  "platform:people:manage",
   "talk:*",
   "talk:speech",
   "talk:voices",
@@ -47,6 +48,10 @@ export const grants = (granted: ReadonlySet<string>, required: string): boolean 
   granted.has("*") || granted.has(required) || granted.has(`${required.slice(0, required.indexOf(":"))}:*`)
 
 const timestamp = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+
+/** Roles of members of an organization (docs/platform.md, 2.13), from the one with the most rights on. */
+export const roles = ["owner", "developer", "viewer"] as const
+export type Role = (typeof roles)[number]
 
 export const Organization = Schema.Struct({
   id: Schema.String.annotate({ description: "org_…", examples: ["org_5pVbXq2nLr8sWc1yTzKd3M"] }),
@@ -96,7 +101,38 @@ export interface Principal {
     readonly keyEndsAtMillis: number | null
     /** Only for the session of a portal, which sees the webhook endpoints of one label alone. */
     readonly portal?: Portal
+    /** Only for the session of a member of the organization. */
+    readonly member?: SessionMember
   }
+}
+
+/** The member who acts in a session (docs/platform.md, 2.13). */
+export interface SessionMember {
+  readonly id: string
+  readonly email: string
+  readonly role: Role
+  /**
+   * Whether the link that opened it was mailed to the address and shown to nobody else. Only then the session may go on
+   * in other organizations of the same address.
+   */
+  readonly isProven: boolean
+}
+
+/** The rights of a key. */
+export interface Rights {
+  readonly services: ReadonlyArray<Service>
+  readonly scopes: ReadonlyArray<Scope>
+}
+
+/** The rights that a principal lacks, in words; undefined if it has all. */
+export const lackOf = (
+  principal: Pick<Principal, "services" | "scopes">,
+  { scopes, services }: Rights
+): string | undefined => {
+  const service = services.find((one) => !principal.services.has(one))
+  if (service !== undefined) return `the service ${service}`
+  const scope = scopes.find((one) => !grants(principal.scopes, one))
+  return scope === undefined ? undefined : `the scope ${scope}`
 }
 
 /** The rights of a portal (docs/platform.md, 6.14). */

@@ -11,6 +11,7 @@ import { internals } from "../../src/engine/shell/partition/internals.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { EngineOnDemand } from "../../src/platform/EngineOnDemand.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
+import { Members } from "../../src/platform/people/Members.ts"
 import { RequestWriter } from "../../src/platform/requests/RequestWriter.ts"
 import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
@@ -82,6 +83,8 @@ describe("a deletion", () => {
     await billing({ _tag: "OpenCheckout", id: "co_2", price, expiresAt: Date.now() + 60_000 })
     await billing({ _tag: "SubmitCheckout", id: "co_2", terms: { ...terms, settlement: "by operator" } })
     await run(Context.get(services, SiteCredentials).create(id, "shop"))
+    // The key of this test has not every right, so no owner.
+    await run(Context.get(services, Members).invite(id, "ann@one.example", "owner"))
     await query(databaseUrl, "insert into send_content_keys values ($1, 'k', 'sealed', 0)", [id])
 
     for (const name of [signalsName, projections.name]) {
@@ -118,6 +121,8 @@ describe("a deletion", () => {
       "events",
       "api_keys",
       "site_credentials",
+      "members",
+      "member_links",
       "billing_checkouts",
       "invoices",
       "usage_hours",

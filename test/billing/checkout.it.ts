@@ -59,6 +59,7 @@ describe("a subscription", () => {
         cancelAtPeriodEnd: false
       }
     ])
+    expect((await tenant.ask("POST", "/v1/billing/resume")).status).toBe(404)
     const refused = await tenant.ask("POST", "/v1/billing/cancel", {})
     expect([refused.status, refused.body.error.code]).toEqual([404, "not_found"])
   })
@@ -107,6 +108,9 @@ describe("a subscription", () => {
     const before = (await tenant.ask("GET", "/v1/billing/subscription")).body
     const atEnd = await tenant.ask("POST", "/v1/billing/cancel", { atPeriodEnd: true })
     expect([atEnd.status, atEnd.body]).toEqual([200, { ...before, cancelAtPeriodEnd: true }])
+    const back = await tenant.ask("POST", "/v1/billing/resume")
+    expect([back.status, back.body]).toEqual([200, before])
+    expect((await tenant.ask("POST", "/v1/billing/cancel", { atPeriodEnd: true })).status).toBe(200)
     expect(await rateOf(tenant)).toBe("600")
     await open(await checkout(tenant, "team_hobby"), "POST")
     const after = (await tenant.ask("GET", "/v1/billing/subscription")).body
@@ -115,7 +119,8 @@ describe("a subscription", () => {
     const atOnce = await tenant.ask("POST", "/v1/billing/cancel", { atPeriodEnd: false })
     expect([atOnce.status, atOnce.body.id]).toEqual([200, `sub_free_${tenant.organization.slice(4)}`])
     expect(await rateOf(tenant)).toBe("60")
-    const types = ["subscription.canceled", "subscription.updated", "subscription.updated", "subscription.created"]
+    const updates = ["subscription.updated", "subscription.updated", "subscription.updated", "subscription.updated"]
+    const types = ["subscription.canceled", ...updates, "subscription.created"]
     await expect
       .poll(async () => (await eventsOf(tenant, "subscription.*")).map(({ type }: { type: string }) => type), {
         timeout: patienceMillis

@@ -24,7 +24,14 @@ const checkouts = BuiltInCheckouts.of({
       case "open":
       case "submitted":
       case "paid":
-        return Effect.succeed({ price, state: secret, ...urls })
+        return Effect.succeed({
+          price,
+          state: secret,
+          organization: "Tom & <b>Sons",
+          isTest: true,
+          paysItself: true,
+          ...urls
+        })
       case "unavailable":
         return Effect.fail(new BillingUnavailable({ message: "away", retryAfterMillis: 1_000 }))
       default:

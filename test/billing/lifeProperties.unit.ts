@@ -13,6 +13,7 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Buy", { price: Schema.Literals(prices) }),
   Schema.TaggedStruct("Settle", { outcome: Schema.Literals(["paid", "paid", "failed"]), last: Schema.Boolean }),
   Schema.TaggedStruct("Cancel", { atPeriodEnd: Schema.Boolean }),
+  Schema.TaggedStruct("Resume", {}),
   Schema.TaggedStruct("Operate", { plan: Schema.Literals(["free", "team"]) }),
   Schema.TaggedStruct("Follow", {}),
   Schema.TaggedStruct("Pass", { days: Schema.Literals([1, 3, 8, 15, 31, 31, 62]) })
@@ -189,6 +190,10 @@ const play = (life: Life, naive: Naive, step: Step, now: number, id: string, ter
       else naive.end()
       return
     }
+    case "Resume":
+      expect(life.ask({ _tag: "Resume" }, now).accepted).toBe(naive.price !== undefined)
+      naive.cancels = false
+      return
     case "Operate":
       life.setPlans({ plan: step.plan }, now)
       naive.operator = step.plan

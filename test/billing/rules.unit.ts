@@ -132,6 +132,10 @@ describe("a subscription", () => {
     const life = subscribed()
     expect(typesOf(life.ask({ _tag: "Cancel", atPeriodEnd: true }, start + day))).toEqual(["subscription.updated"])
     expect(life.ask({ _tag: "Cancel", atPeriodEnd: true }, start + day).facts).toEqual([])
+    expect(typesOf(life.ask({ _tag: "Resume" }, start + day))).toEqual(["subscription.updated"])
+    expect(life.ask({ _tag: "Resume" }, start + day).facts).toEqual([])
+    expect(life.billing.subscription?.cancelAtPeriodEnd).toBe(false)
+    life.ask({ _tag: "Cancel", atPeriodEnd: true }, start + day)
     const { end } = life.billing.subscription!
     expect(life.passTo(end - 1)).toEqual([])
     expect(life.plans).toEqual(["team", "pro"])

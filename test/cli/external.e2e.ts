@@ -203,6 +203,15 @@ describe("commands", () => {
     expect(await ok(["orgs", "list"], at(first))).toMatch(
       new RegExp(`^ID +NAME +PLAN +SEND PLAN +CREATED\n${id} +Acme Ltd +team +hobby +\\S+ \\S+ UTC\n`)
     )
+    expect(await ok(["people", "list", "--org", id!], at(first))).toMatch(/^No members yet\. Invite one: /)
+    // It has no relay, so the operator hands the link over.
+    const invited = await ok(["people", "invite", "--org", id!, "--role", "owner", "Ann@one.test"], at(first))
+    expect(invited).toMatch(
+      /^Invited ann@one\.test as owner \(mem_\w+\)\. No mail was sent: .+\n\nhttp:\/\/\S+\/console#link=ml_\w{22}\n$/
+    )
+    expect(await ok(["people", "list", "--org", id!], at(first))).toMatch(/ ann@one\.test +owner +invited /)
+    const member = /mem_\w+/.exec(invited)![0]
+    expect(await ok(["people", "remove", member], at(first))).toBe(`Removed ann@one.test (${member}).\n`)
     const none = await ok(["keys", "list", "--org", id!], at(first))
     expect(none).toBe("No keys yet. Make one: sluice keys create --org <id> --services directory\n")
     const key = await ok(

@@ -8,6 +8,8 @@ import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
 import { operatorSection } from "./sections/operator.ts"
+import { peopleSection } from "./sections/people.ts"
+import { plansSection } from "./sections/plans.ts"
 import { portalSection } from "./sections/portal.ts"
 import { servedSection } from "./sections/served.ts"
 import { signingInSection } from "./sections/signingIn.ts"
@@ -24,6 +26,8 @@ describe("the console", needs, () => {
   keyboardSection(platform)
   strangersSection(platform)
   portalSection(platform)
+  peopleSection(platform)
+  plansSection(platform)
   servedSection(platform)
   operatorSection(platform)
 })

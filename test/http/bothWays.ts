@@ -46,6 +46,7 @@ import {
 import { layerSiteAccess } from "../../src/platform/layerSiteAccess.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
+import { layerMembers } from "../../src/platform/people/membersHttp.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import { layerRequests } from "../../src/platform/requests/requestsHttp.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
@@ -298,6 +299,7 @@ const listen = async (
         layerAudit,
         layerRequests,
         layerKeys,
+        layerMembers,
         layerConsole,
         layerDirectory,
         layerEvents,

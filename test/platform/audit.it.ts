@@ -24,7 +24,10 @@ const entries = async ({ ask }: Pick<Tenant, "ask">, query = "") => {
 /** The endpoints whose acts are no changes that people would ask about: they send, ask, report, repeat or test. */
 const withoutActs: ReadonlyArray<string> = [
   "POST /api/billing/usage",
+  // Members who sign in are kept by themselves, because no key asks.
   "POST /v1/console/sessions",
+  "POST /v1/console/sign-in-links",
+  "POST /v1/console/session/organization",
   "DELETE /v1/console/session",
   "POST /v1/send/domains/:id/verify",
   "POST /v1/send/emails",

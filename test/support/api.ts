@@ -14,6 +14,7 @@ import { layerLocal } from "../../src/engine/ports/Placement.ts"
 import { TestEvents } from "../../src/events/TestEvents.ts"
 import { EngineOnDemand } from "../../src/platform/EngineOnDemand.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
+import { MemberMail, type PersonalMail } from "../../src/platform/people/MemberMail.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import { layerSiteRate } from "../../src/platform/SiteRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
@@ -40,11 +41,18 @@ export interface ApiOptions extends Partial<ServiceOptions> {
   readonly requestRate?: Layer.Layer<RequestRate, never, Engine.Engine>
   /** Gets the links for addresses that are to become senders. */
   readonly mails?: Array<VerificationLink>
+  /** Gets the mails with links for people; without it the platform mails none. */
+  readonly memberMails?: Array<PersonalMail>
   /** By default an empty one. */
   readonly database?: MakeDatabase
   /** Opens the admin API too, for this credential. */
   readonly adminKey?: string
 }
+
+const layerMemberMails = (mails: Array<PersonalMail> | undefined): Layer.Layer<never> =>
+  mails === undefined
+    ? Layer.empty
+    : Layer.succeed(MemberMail, { isPossible: true, send: (mail) => Effect.sync(() => void mails.push(mail)) })
 
 /** Builds it until the scope ends; answers its services and where it listens. */
 export const buildApi = (
@@ -53,6 +61,7 @@ export const buildApi = (
     adminKey,
     database: made = makeDatabase,
     mails = [],
+    memberMails,
     requestRate = RequestRate.layerUnlimited,
     ...given
   }: ApiOptions = {}
@@ -75,6 +84,7 @@ export const buildApi = (
           Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, requestRate, SendRate.layer, layerSiteRate)
         ),
         Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory(mails))),
+        Layer.provideMerge(layerMemberMails(memberMails)),
         Layer.provideMerge(Layer.merge(SendOperator.layer, WhatIf.layer).pipe(Layer.provide(EngineOnDemand.layer))),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))

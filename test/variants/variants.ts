@@ -12,6 +12,7 @@ import { handoff } from "./handoff.ts"
 import { limits } from "./limits.ts"
 import { mailTasks } from "./mailTasks.ts"
 import { others } from "./others.ts"
+import { people } from "./people.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
@@ -41,6 +42,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...mailTasks,
   ...submission,
   ...access,
+  ...people,
   ...backups,
   ...directory,
   ...others

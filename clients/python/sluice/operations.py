@@ -325,6 +325,14 @@ class Operations:
         """Cancel the subscription."""
         return self.request("POST", "/v1/billing/cancel", query, body)
 
+    def billing_resume(self, **query: Any) -> Any:
+        """Take a cancellation back."""
+        return self.request("POST", "/v1/billing/resume", query, None)
+
+    def billing_prices(self, **query: Any) -> Any:
+        """List the subscriptions on sale."""
+        return self.request("GET", "/v1/billing/prices", query, None)
+
     def usage_entitlement(self, **query: Any) -> Any:
         """See what the plans in force allow of a product."""
         return self.request("GET", "/v1/billing/entitlement", query, None)
@@ -353,6 +361,26 @@ class Operations:
         """Revoke a key."""
         return self.request("DELETE", f"/v1/keys/{_part(id)}", query, None)
 
+    def members_list(self, **query: Any) -> Any:
+        """List members, those first who were invited first."""
+        return self.request("GET", "/v1/members", query, None)
+
+    def members_invite(self, body: Any = None, **query: Any) -> Any:
+        """Invite somebody."""
+        return self.request("POST", "/v1/members", query, body)
+
+    def members_update(self, id: str, body: Any = None, **query: Any) -> Any:
+        """Change a role."""
+        return self.request("PATCH", f"/v1/members/{_part(id)}", query, body)
+
+    def members_remove(self, id: str, **query: Any) -> Any:
+        """Remove a member, or revoke an invitation."""
+        return self.request("DELETE", f"/v1/members/{_part(id)}", query, None)
+
+    def members_resend(self, id: str, **query: Any) -> Any:
+        """Send an invitation again."""
+        return self.request("POST", f"/v1/members/{_part(id)}/resend", query, None)
+
     def audit_list(self, **query: Any) -> Any:
         """List acts, newest first."""
         return self.request("GET", "/v1/audit", query, None)
@@ -365,9 +393,25 @@ class Operations:
         """Get a request."""
         return self.request("GET", f"/v1/requests/{_part(id)}", query, None)
 
+    def console_list(self, **query: Any) -> Any:
+        """List sessions of the console, newest first."""
+        return self.request("GET", "/v1/console/sessions", query, None)
+
     def console_portal(self, **query: Any) -> Any:
         """Describe the signed-in portal."""
         return self.request("GET", "/v1/console/portal", query, None)
+
+    def console_sign_in_link(self, body: Any = None, **query: Any) -> Any:
+        """Ask for a link to sign in."""
+        return self.request("POST", "/v1/console/sign-in-links", query, body)
+
+    def console_end(self, id: str, **query: Any) -> Any:
+        """End a session."""
+        return self.request("DELETE", f"/v1/console/sessions/{_part(id)}", query, None)
+
+    def console_organization(self, body: Any = None, **query: Any) -> Any:
+        """Go on in another organization."""
+        return self.request("POST", "/v1/console/session/organization", query, body)
 
     def system_livez(self, **query: Any) -> Any:
         """Liveness."""

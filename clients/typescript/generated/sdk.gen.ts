@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { AuditListData, AuditListErrors, AuditListResponses, BillingCancelData, BillingCancelErrors, BillingCancelResponses, BillingCheckoutData, BillingCheckoutErrors, BillingCheckoutResponses, BillingInvoicesData, BillingInvoicesErrors, BillingInvoicesResponses, BillingSubscriptionData, BillingSubscriptionErrors, BillingSubscriptionResponses, ConsoleCloseData, ConsoleCloseErrors, ConsoleCloseResponses, ConsoleGetData, ConsoleGetErrors, ConsoleGetResponses, ConsoleOpenData, ConsoleOpenErrors, ConsoleOpenResponses, ConsolePortalData, ConsolePortalErrors, ConsolePortalResponses, DirectoryGetAreaCodeByQueryData, DirectoryGetAreaCodeByQueryErrors, DirectoryGetAreaCodeByQueryResponses, DirectoryGetAreaCodeData, DirectoryGetAreaCodeErrors, DirectoryGetAreaCodeResponses, DirectoryGetCarrierByQueryData, DirectoryGetCarrierByQueryErrors, DirectoryGetCarrierByQueryResponses, DirectoryGetCarrierData, DirectoryGetCarrierErrors, DirectoryGetCarrierResponses, DirectoryGetExchangeData, DirectoryGetExchangeErrors, DirectoryGetExchangeResponses, DirectoryHealthData, DirectoryHealthErrors, DirectoryHealthResponses, DirectoryHealthUnversionedData, DirectoryHealthUnversionedErrors, DirectoryHealthUnversionedResponses, DirectoryListCarriersData, DirectoryListCarriersErrors, DirectoryListCarriersResponses, DirectoryListChangesData, DirectoryListChangesErrors, DirectoryListChangesResponses, DirectoryStatsData, DirectoryStatsErrors, DirectoryStatsResponses, DirectoryStatsUnversionedData, DirectoryStatsUnversionedErrors, DirectoryStatsUnversionedResponses, EmailsBatchData, EmailsBatchErrors, EmailsBatchResponses, EmailsCancelData, EmailsCancelErrors, EmailsCancelResponses, EmailsCreateData, EmailsCreateErrors, EmailsCreateResponses, EmailsExportData, EmailsExportErrors, EmailsExportResponses, EmailsGetData, EmailsGetErrors, EmailsGetResponses, EmailsListData, EmailsListErrors, EmailsListResponses, EmailsRescheduleData, EmailsRescheduleErrors, EmailsRescheduleResponses, EmailsSendData, EmailsSendErrors, EmailsSendResponses, EventDeliveriesListData, EventDeliveriesListErrors, EventDeliveriesListResponses, EventsGetData, EventsGetErrors, EventsGetResponses, EventsListData, EventsListErrors, EventsListResponses, EventsOriginData, EventsOriginErrors, EventsOriginResponses, EventsRatesData, EventsRatesErrors, EventsRatesResponses, EventsStreamData, EventsStreamErrors, EventsStreamResponse, EventsStreamResponses, EventsTypesData, EventsTypesErrors, EventsTypesResponses, OwnKeysCreateData, OwnKeysCreateErrors, OwnKeysCreateResponses, OwnKeysListData, OwnKeysListErrors, OwnKeysListResponses, OwnKeysRevokeData, OwnKeysRevokeErrors, OwnKeysRevokeResponses, OwnKeysRotateData, OwnKeysRotateErrors, OwnKeysRotateResponses, RequestsGetData, RequestsGetErrors, RequestsGetResponses, RequestsListData, RequestsListErrors, RequestsListResponses, SendDomainsCreateData, SendDomainsCreateErrors, SendDomainsCreateResponses, SendDomainsDeleteData, SendDomainsDeleteErrors, SendDomainsDeleteResponses, SendDomainsGetData, SendDomainsGetErrors, SendDomainsGetResponses, SendDomainsListData, SendDomainsListErrors, SendDomainsListResponses, SendDomainsRecordsData, SendDomainsRecordsErrors, SendDomainsRecordsResponses, SendDomainsReportsData, SendDomainsReportsErrors, SendDomainsReportsResponses, SendDomainsRotateKeyData, SendDomainsRotateKeyErrors, SendDomainsRotateKeyResponses, SendDomainsVerifyData, SendDomainsVerifyErrors, SendDomainsVerifyResponses, SendFeedbackReportData, SendFeedbackReportErrors, SendFeedbackReportResponses, SendMetricsGetData, SendMetricsGetErrors, SendMetricsGetResponses, SendSendersCreateData, SendSendersCreateErrors, SendSendersCreateResponses, SendSendersDeleteData, SendSendersDeleteErrors, SendSendersDeleteResponses, SendSendersGetData, SendSendersGetErrors, SendSendersGetResponses, SendSendersListData, SendSendersListErrors, SendSendersListResponses, SendSuppressionsAddBatchData, SendSuppressionsAddBatchErrors, SendSuppressionsAddBatchResponses, SendSuppressionsAddData, SendSuppressionsAddErrors, SendSuppressionsAddResponses, SendSuppressionsDeleteData, SendSuppressionsDeleteErrors, SendSuppressionsDeleteResponses, SendSuppressionsExportData, SendSuppressionsExportErrors, SendSuppressionsExportResponses, SendSuppressionsGetData, SendSuppressionsGetErrors, SendSuppressionsGetResponses, SendSuppressionsListData, SendSuppressionsListErrors, SendSuppressionsListResponses, SendSuppressionsRemoveBatchData, SendSuppressionsRemoveBatchErrors, SendSuppressionsRemoveBatchResponses, SendTenantsFactsData, SendTenantsFactsErrors, SendTenantsFactsResponses, SendTenantsGetData, SendTenantsGetErrors, SendTenantsGetResponses, SendTenantsResetData, SendTenantsResetErrors, SendTenantsResetResponses, SystemLivezData, SystemLivezErrors, SystemLivezResponses, SystemMetricsData, SystemMetricsErrors, SystemMetricsResponses, SystemReadyzData, SystemReadyzErrors, SystemReadyzResponses, TalkFormatsData, TalkFormatsErrors, TalkFormatsResponses, TalkSpeechData, TalkSpeechErrors, TalkSpeechResponses, TalkVoicesData, TalkVoicesErrors, TalkVoicesResponses, TelcoLookupData, TelcoLookupErrors, TelcoLookupResponses, TelcoLookupsData, TelcoLookupsErrors, TelcoLookupsResponses, TelcoSearchData, TelcoSearchErrors, TelcoSearchResponses, UsageEntitlementData, UsageEntitlementErrors, UsageEntitlementResponses, UsageReportsReportData, UsageReportsReportErrors, UsageReportsReportResponses, UsageUsageData, UsageUsageErrors, UsageUsageResponses, WebhooksCreateData, WebhooksCreateErrors, WebhooksCreatePortalLinkData, WebhooksCreatePortalLinkErrors, WebhooksCreatePortalLinkResponses, WebhooksCreateResponses, WebhooksDeleteData, WebhooksDeleteErrors, WebhooksDeleteResponses, WebhooksGetData, WebhooksGetDeliveryData, WebhooksGetDeliveryErrors, WebhooksGetDeliveryRequestData, WebhooksGetDeliveryRequestErrors, WebhooksGetDeliveryRequestResponses, WebhooksGetDeliveryResponses, WebhooksGetErrors, WebhooksGetMetricsData, WebhooksGetMetricsErrors, WebhooksGetMetricsResponses, WebhooksGetReplayData, WebhooksGetReplayErrors, WebhooksGetReplayResponses, WebhooksGetResponses, WebhooksListData, WebhooksListDeliveriesData, WebhooksListDeliveriesErrors, WebhooksListDeliveriesResponses, WebhooksListErrors, WebhooksListKeysData, WebhooksListKeysErrors, WebhooksListKeysResponses, WebhooksListResponses, WebhooksListSkippedData, WebhooksListSkippedErrors, WebhooksListSkippedResponses, WebhooksListSourcesData, WebhooksListSourcesErrors, WebhooksListSourcesResponses, WebhooksReplayData, WebhooksReplayErrors, WebhooksReplayResponses, WebhooksRetryDeliveryData, WebhooksRetryDeliveryErrors, WebhooksRetryDeliveryResponses, WebhooksRotateSecretData, WebhooksRotateSecretErrors, WebhooksRotateSecretResponses, WebhooksTestData, WebhooksTestErrors, WebhooksTestResponses, WebhooksUnpauseData, WebhooksUnpauseErrors, WebhooksUnpauseResponses, WebhooksUpdateData, WebhooksUpdateErrors, WebhooksUpdateResponses } from './types.gen.ts';
+import type { AuditListData, AuditListErrors, AuditListResponses, BillingCancelData, BillingCancelErrors, BillingCancelResponses, BillingCheckoutData, BillingCheckoutErrors, BillingCheckoutResponses, BillingInvoicesData, BillingInvoicesErrors, BillingInvoicesResponses, BillingPricesData, BillingPricesErrors, BillingPricesResponses, BillingResumeData, BillingResumeErrors, BillingResumeResponses, BillingSubscriptionData, BillingSubscriptionErrors, BillingSubscriptionResponses, ConsoleCloseData, ConsoleCloseErrors, ConsoleCloseResponses, ConsoleEndData, ConsoleEndErrors, ConsoleEndResponses, ConsoleGetData, ConsoleGetErrors, ConsoleGetResponses, ConsoleListData, ConsoleListErrors, ConsoleListResponses, ConsoleOpenData, ConsoleOpenErrors, ConsoleOpenResponses, ConsoleOrganizationData, ConsoleOrganizationErrors, ConsoleOrganizationResponses, ConsolePortalData, ConsolePortalErrors, ConsolePortalResponses, ConsoleSignInLinkData, ConsoleSignInLinkErrors, ConsoleSignInLinkResponses, DirectoryGetAreaCodeByQueryData, DirectoryGetAreaCodeByQueryErrors, DirectoryGetAreaCodeByQueryResponses, DirectoryGetAreaCodeData, DirectoryGetAreaCodeErrors, DirectoryGetAreaCodeResponses, DirectoryGetCarrierByQueryData, DirectoryGetCarrierByQueryErrors, DirectoryGetCarrierByQueryResponses, DirectoryGetCarrierData, DirectoryGetCarrierErrors, DirectoryGetCarrierResponses, DirectoryGetExchangeData, DirectoryGetExchangeErrors, DirectoryGetExchangeResponses, DirectoryHealthData, DirectoryHealthErrors, DirectoryHealthResponses, DirectoryHealthUnversionedData, DirectoryHealthUnversionedErrors, DirectoryHealthUnversionedResponses, DirectoryListCarriersData, DirectoryListCarriersErrors, DirectoryListCarriersResponses, DirectoryListChangesData, DirectoryListChangesErrors, DirectoryListChangesResponses, DirectoryStatsData, DirectoryStatsErrors, DirectoryStatsResponses, DirectoryStatsUnversionedData, DirectoryStatsUnversionedErrors, DirectoryStatsUnversionedResponses, EmailsBatchData, EmailsBatchErrors, EmailsBatchResponses, EmailsCancelData, EmailsCancelErrors, EmailsCancelResponses, EmailsCreateData, EmailsCreateErrors, EmailsCreateResponses, EmailsExportData, EmailsExportErrors, EmailsExportResponses, EmailsGetData, EmailsGetErrors, EmailsGetResponses, EmailsListData, EmailsListErrors, EmailsListResponses, EmailsRescheduleData, EmailsRescheduleErrors, EmailsRescheduleResponses, EmailsSendData, EmailsSendErrors, EmailsSendResponses, EventDeliveriesListData, EventDeliveriesListErrors, EventDeliveriesListResponses, EventsGetData, EventsGetErrors, EventsGetResponses, EventsListData, EventsListErrors, EventsListResponses, EventsOriginData, EventsOriginErrors, EventsOriginResponses, EventsRatesData, EventsRatesErrors, EventsRatesResponses, EventsStreamData, EventsStreamErrors, EventsStreamResponse, EventsStreamResponses, EventsTypesData, EventsTypesErrors, EventsTypesResponses, MembersInviteData, MembersInviteErrors, MembersInviteResponses, MembersListData, MembersListErrors, MembersListResponses, MembersRemoveData, MembersRemoveErrors, MembersRemoveResponses, MembersResendData, MembersResendErrors, MembersResendResponses, MembersUpdateData, MembersUpdateErrors, MembersUpdateResponses, OwnKeysCreateData, OwnKeysCreateErrors, OwnKeysCreateResponses, OwnKeysListData, OwnKeysListErrors, OwnKeysListResponses, OwnKeysRevokeData, OwnKeysRevokeErrors, OwnKeysRevokeResponses, OwnKeysRotateData, OwnKeysRotateErrors, OwnKeysRotateResponses, RequestsGetData, RequestsGetErrors, RequestsGetResponses, RequestsListData, RequestsListErrors, RequestsListResponses, SendDomainsCreateData, SendDomainsCreateErrors, SendDomainsCreateResponses, SendDomainsDeleteData, SendDomainsDeleteErrors, SendDomainsDeleteResponses, SendDomainsGetData, SendDomainsGetErrors, SendDomainsGetResponses, SendDomainsListData, SendDomainsListErrors, SendDomainsListResponses, SendDomainsRecordsData, SendDomainsRecordsErrors, SendDomainsRecordsResponses, SendDomainsReportsData, SendDomainsReportsErrors, SendDomainsReportsResponses, SendDomainsRotateKeyData, SendDomainsRotateKeyErrors, SendDomainsRotateKeyResponses, SendDomainsVerifyData, SendDomainsVerifyErrors, SendDomainsVerifyResponses, SendFeedbackReportData, SendFeedbackReportErrors, SendFeedbackReportResponses, SendMetricsGetData, SendMetricsGetErrors, SendMetricsGetResponses, SendSendersCreateData, SendSendersCreateErrors, SendSendersCreateResponses, SendSendersDeleteData, SendSendersDeleteErrors, SendSendersDeleteResponses, SendSendersGetData, SendSendersGetErrors, SendSendersGetResponses, SendSendersListData, SendSendersListErrors, SendSendersListResponses, SendSuppressionsAddBatchData, SendSuppressionsAddBatchErrors, SendSuppressionsAddBatchResponses, SendSuppressionsAddData, SendSuppressionsAddErrors, SendSuppressionsAddResponses, SendSuppressionsDeleteData, SendSuppressionsDeleteErrors, SendSuppressionsDeleteResponses, SendSuppressionsExportData, SendSuppressionsExportErrors, SendSuppressionsExportResponses, SendSuppressionsGetData, SendSuppressionsGetErrors, SendSuppressionsGetResponses, SendSuppressionsListData, SendSuppressionsListErrors, SendSuppressionsListResponses, SendSuppressionsRemoveBatchData, SendSuppressionsRemoveBatchErrors, SendSuppressionsRemoveBatchResponses, SendTenantsFactsData, SendTenantsFactsErrors, SendTenantsFactsResponses, SendTenantsGetData, SendTenantsGetErrors, SendTenantsGetResponses, SendTenantsResetData, SendTenantsResetErrors, SendTenantsResetResponses, SystemLivezData, SystemLivezErrors, SystemLivezResponses, SystemMetricsData, SystemMetricsErrors, SystemMetricsResponses, SystemReadyzData, SystemReadyzErrors, SystemReadyzResponses, TalkFormatsData, TalkFormatsErrors, TalkFormatsResponses, TalkSpeechData, TalkSpeechErrors, TalkSpeechResponses, TalkVoicesData, TalkVoicesErrors, TalkVoicesResponses, TelcoLookupData, TelcoLookupErrors, TelcoLookupResponses, TelcoLookupsData, TelcoLookupsErrors, TelcoLookupsResponses, TelcoSearchData, TelcoSearchErrors, TelcoSearchResponses, UsageEntitlementData, UsageEntitlementErrors, UsageEntitlementResponses, UsageReportsReportData, UsageReportsReportErrors, UsageReportsReportResponses, UsageUsageData, UsageUsageErrors, UsageUsageResponses, WebhooksCreateData, WebhooksCreateErrors, WebhooksCreatePortalLinkData, WebhooksCreatePortalLinkErrors, WebhooksCreatePortalLinkResponses, WebhooksCreateResponses, WebhooksDeleteData, WebhooksDeleteErrors, WebhooksDeleteResponses, WebhooksGetData, WebhooksGetDeliveryData, WebhooksGetDeliveryErrors, WebhooksGetDeliveryRequestData, WebhooksGetDeliveryRequestErrors, WebhooksGetDeliveryRequestResponses, WebhooksGetDeliveryResponses, WebhooksGetErrors, WebhooksGetMetricsData, WebhooksGetMetricsErrors, WebhooksGetMetricsResponses, WebhooksGetReplayData, WebhooksGetReplayErrors, WebhooksGetReplayResponses, WebhooksGetResponses, WebhooksListData, WebhooksListDeliveriesData, WebhooksListDeliveriesErrors, WebhooksListDeliveriesResponses, WebhooksListErrors, WebhooksListKeysData, WebhooksListKeysErrors, WebhooksListKeysResponses, WebhooksListResponses, WebhooksListSkippedData, WebhooksListSkippedErrors, WebhooksListSkippedResponses, WebhooksListSourcesData, WebhooksListSourcesErrors, WebhooksListSourcesResponses, WebhooksReplayData, WebhooksReplayErrors, WebhooksReplayResponses, WebhooksRetryDeliveryData, WebhooksRetryDeliveryErrors, WebhooksRetryDeliveryResponses, WebhooksRotateSecretData, WebhooksRotateSecretErrors, WebhooksRotateSecretResponses, WebhooksTestData, WebhooksTestErrors, WebhooksTestResponses, WebhooksUnpauseData, WebhooksUnpauseErrors, WebhooksUnpauseResponses, WebhooksUpdateData, WebhooksUpdateErrors, WebhooksUpdateResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -964,6 +964,26 @@ export const billingCancel = <ThrowOnError extends boolean = false>(options?: Op
 });
 
 /**
+ * Take a cancellation back
+ *
+ * While the period lasts: the subscription renews again. Of one that was not canceled nothing changes. Answers the subscription after that.
+ */
+export const billingResume = <ThrowOnError extends boolean = false>(options?: Options<BillingResumeData, ThrowOnError>) => (options?.client ?? client).post<BillingResumeResponses, BillingResumeErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/billing/resume',
+    ...options
+});
+
+/**
+ * List the subscriptions on sale
+ */
+export const billingPrices = <ThrowOnError extends boolean = false>(options?: Options<BillingPricesData, ThrowOnError>) => (options?.client ?? client).get<BillingPricesResponses, BillingPricesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/billing/prices',
+    ...options
+});
+
+/**
  * See what the plans in force allow of a product
  */
 export const usageEntitlement = <ThrowOnError extends boolean = false>(options: Options<UsageEntitlementData, ThrowOnError>) => (options.client ?? client).get<UsageEntitlementResponses, UsageEntitlementErrors, ThrowOnError>({
@@ -1049,9 +1069,70 @@ export const ownKeysRevoke = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
+ * List members, those first who were invited first
+ */
+export const membersList = <ThrowOnError extends boolean = false>(options?: Options<MembersListData, ThrowOnError>) => (options?.client ?? client).get<MembersListResponses, MembersListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/members',
+    ...options
+});
+
+/**
+ * Invite somebody
+ *
+ * Mails a link that works once, for seven days. Nobody gives a role with rights that they lack.
+ */
+export const membersInvite = <ThrowOnError extends boolean = false>(options: Options<MembersInviteData, ThrowOnError>) => (options.client ?? client).post<MembersInviteResponses, MembersInviteErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/members',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Remove a member, or revoke an invitation
+ *
+ * Their sessions end immediately. Keys that they made belong to the organization and go on.
+ */
+export const membersRemove = <ThrowOnError extends boolean = false>(options: Options<MembersRemoveData, ThrowOnError>) => (options.client ?? client).delete<MembersRemoveResponses, MembersRemoveErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/members/{id}',
+    ...options
+});
+
+/**
+ * Change a role
+ *
+ * Open sessions have the new rights immediately. The last owner stays one.
+ */
+export const membersUpdate = <ThrowOnError extends boolean = false>(options: Options<MembersUpdateData, ThrowOnError>) => (options.client ?? client).patch<MembersUpdateResponses, MembersUpdateErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/members/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Send an invitation again
+ *
+ * With another link; the one before ends.
+ */
+export const membersResend = <ThrowOnError extends boolean = false>(options: Options<MembersResendData, ThrowOnError>) => (options.client ?? client).post<MembersResendResponses, MembersResendErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/members/{id}/resend',
+    ...options
+});
+
+/**
  * List acts, newest first
  *
- * Who changed keys, webhook endpoints, domains, senders, suppressions and the subscription, and what operators did: of the mode of the key that asks, and of neither mode. Kept for 400 days.
+ * Who changed keys, members, webhook endpoints, domains, senders, suppressions and the subscription, and what operators did: of the mode of the key that asks, and of neither mode. Kept for 400 days.
  */
 export const auditList = <ThrowOnError extends boolean = false>(options?: Options<AuditListData, ThrowOnError>) => (options?.client ?? client).get<AuditListResponses, AuditListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -1078,6 +1159,17 @@ export const requestsList = <ThrowOnError extends boolean = false>(options?: Opt
 export const requestsGet = <ThrowOnError extends boolean = false>(options: Options<RequestsGetData, ThrowOnError>) => (options.client ?? client).get<RequestsGetResponses, RequestsGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
     url: '/v1/requests/{id}',
+    ...options
+});
+
+/**
+ * List sessions of the console, newest first
+ *
+ * One's own; with the scope `platform:people:manage` those of the whole organization.
+ */
+export const consoleList = <ThrowOnError extends boolean = false>(options?: Options<ConsoleListData, ThrowOnError>) => (options?.client ?? client).get<ConsoleListResponses, ConsoleListErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/console/sessions',
     ...options
 });
 
@@ -1124,6 +1216,46 @@ export const consolePortal = <ThrowOnError extends boolean = false>(options?: Op
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
     url: '/v1/console/portal',
     ...options
+});
+
+/**
+ * Ask for a link to sign in
+ *
+ * Mails a link to a member of an organization, which works once, for 15 minutes. The answer is the same whether the address is a member's or nobody's. 409 where the platform mails no links.
+ */
+export const consoleSignInLink = <ThrowOnError extends boolean = false>(options: Options<ConsoleSignInLinkData, ThrowOnError>) => (options.client ?? client).post<ConsoleSignInLinkResponses, ConsoleSignInLinkErrors, ThrowOnError>({
+    url: '/v1/console/sign-in-links',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * End a session
+ *
+ * On every node within a second.
+ */
+export const consoleEnd = <ThrowOnError extends boolean = false>(options: Options<ConsoleEndData, ThrowOnError>) => (options.client ?? client).delete<ConsoleEndResponses, ConsoleEndErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/console/sessions/{id}',
+    ...options
+});
+
+/**
+ * Go on in another organization
+ *
+ * For a member of several: opens a session there, and ends this one. The address must be a member of it, and the session must come from a link that was mailed.
+ */
+export const consoleOrganization = <ThrowOnError extends boolean = false>(options: Options<ConsoleOrganizationData, ThrowOnError>) => (options.client ?? client).post<ConsoleOrganizationResponses, ConsoleOrganizationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
+    url: '/v1/console/session/organization',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

@@ -72,6 +72,86 @@ export type PlatformInvalidRequestError = {
     };
 };
 
+export type ChosenOrganization = {
+    organizationId: string;
+    expiresAt: number;
+};
+
+export type ChooseOrganization = {
+    organizationId: string;
+};
+
+export type ConsoleSessionListed = {
+    /**
+     * ses_…
+     */
+    id: string;
+    /**
+     * Null where a key or an operator's link signed in
+     */
+    member: {
+        id: string;
+        email: string;
+        role: 'owner' | 'developer' | 'viewer';
+    } | null;
+    /**
+     * The key that signed in
+     */
+    keyId: string | null;
+    /**
+     * Null for a member, who has both
+     */
+    mode: 'live' | 'test' | null;
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    createdAt: number;
+    /**
+     * To the minute
+     */
+    lastUsedAt: number | null;
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    expiresAt: number;
+    /**
+     * The network address that it was opened from
+     */
+    address: string | null;
+    /**
+     * For example Firefox on Linux
+     */
+    browser: string | null;
+    /**
+     * Whether it is the one that asks
+     */
+    current: boolean;
+};
+
+export type ConsoleSessionPage = {
+    data: Array<ConsoleSessionListed>;
+    pagination: {
+        hasMore: boolean;
+        nextCursor?: string | null;
+    };
+};
+
+export type PlatformStateConflictError = {
+    success: false;
+    error: {
+        code: 'conflict';
+        message: string;
+    };
+};
+
+export type SignInLinkOrdered = {
+    accepted: true;
+};
+
+export type OrderSignInLink = {
+    email: string;
+};
+
 export type ClosedConsoleSession = {
     closed: true;
 };
@@ -107,8 +187,28 @@ export type ConsoleSession = {
      */
     keyId: string;
     mode: 'live' | 'test';
+    /**
+     * The modes in which it may act: both for a member, who chooses by `X-Sluice-Console: test`
+     */
+    modes: Array<'live' | 'test'>;
+    /**
+     * Who is signed in; null for a key, and for a session that a key or an operator's link opened
+     */
+    member: {
+        id: string;
+        email: string;
+        role: 'owner' | 'developer' | 'viewer';
+    } | null;
+    /**
+     * The organizations of the same address, this one too; empty without a member
+     */
+    organizations: Array<{
+        id: string;
+        name: string;
+        role: 'owner' | 'developer' | 'viewer';
+    }>;
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'platform:people:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     /**
      * End of the session, or of the key that asks, milliseconds since the Unix epoch; null for none
      */
@@ -126,7 +226,7 @@ export type OpenConsoleSession = {
      */
     key?: string;
     /**
-     * The part of a link behind `#link=`, of the console or of a portal
+     * The part of a link behind `#link=`: of the console, of a portal, or mailed to a member
      */
     link?: string;
 };
@@ -277,9 +377,9 @@ export type AuditEntry = {
      */
     mode: 'live' | 'test' | null;
     actor: {
-        type: 'key' | 'session' | 'operator';
+        type: 'key' | 'session' | 'member' | 'operator';
         /**
-         * The id of the key, or of the session; null for operators
+         * The id of the key, the session or the member; null for operators
          */
         id: string | null;
     };
@@ -297,6 +397,83 @@ export type AuditEntry = {
     requestId: string | null;
 };
 
+export type InvitedMember = {
+    /**
+     * mem_…
+     */
+    id: string;
+    /**
+     * In lower case
+     */
+    email: string;
+    /**
+     * `owner`: everything; `developer`: all but people and the plan; `viewer`: reads
+     */
+    role: 'owner' | 'developer' | 'viewer';
+    state: 'invited' | 'active';
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    invitedAt: number;
+    joinedAt: number | null;
+    /**
+     * `mailed`; `no_relay`: this platform mails no links; `failed`: the mail was not taken
+     */
+    delivery: 'mailed' | 'no_relay' | 'failed';
+    /**
+     * Unless it was mailed: the address that accepts the invitation once. Hand it over; only this answer has it
+     */
+    link: string | null;
+};
+
+export type Member = {
+    /**
+     * mem_…
+     */
+    id: string;
+    /**
+     * In lower case
+     */
+    email: string;
+    /**
+     * `owner`: everything; `developer`: all but people and the plan; `viewer`: reads
+     */
+    role: 'owner' | 'developer' | 'viewer';
+    state: 'invited' | 'active';
+    /**
+     * Milliseconds since the Unix epoch
+     */
+    invitedAt: number;
+    joinedAt: number | null;
+};
+
+export type ChangeMember = {
+    /**
+     * `owner`: everything; `developer`: all but people and the plan; `viewer`: reads
+     */
+    role: 'owner' | 'developer' | 'viewer';
+};
+
+export type PlatformConflictError = {
+    success: false;
+    error: {
+        code: 'idempotency_conflict';
+        message: string;
+    };
+};
+
+export type InviteMember = {
+    email: string;
+    /**
+     * `owner`: everything; `developer`: all but people and the plan; `viewer`: reads
+     */
+    role: 'owner' | 'developer' | 'viewer';
+};
+
+export type MemberList = {
+    data: Array<Member>;
+};
+
 export type ApiKey = {
     /**
      * key_…
@@ -310,7 +487,7 @@ export type ApiKey = {
     prefix: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'platform:people:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     active: boolean;
     /**
      * Milliseconds since the Unix epoch
@@ -321,22 +498,6 @@ export type ApiKey = {
      * To the minute
      */
     lastUsedAt: number | null;
-};
-
-export type PlatformStateConflictError = {
-    success: false;
-    error: {
-        code: 'conflict';
-        message: string;
-    };
-};
-
-export type PlatformConflictError = {
-    success: false;
-    error: {
-        code: 'idempotency_conflict';
-        message: string;
-    };
 };
 
 export type OwnApiKeyCreated = {
@@ -352,7 +513,7 @@ export type OwnApiKeyCreated = {
     prefix: string;
     mode: 'live' | 'test';
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'platform:people:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     active: boolean;
     /**
      * Milliseconds since the Unix epoch
@@ -379,7 +540,7 @@ export type RotateApiKey = {
 export type CreateOwnApiKey = {
     name?: string | null;
     services: Array<'directory' | 'send' | 'telco' | 'talk' | 'voip' | 'transcribe'>;
-    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
+    scopes: Array<'*' | 'platform:*' | 'platform:webhooks:read' | 'platform:webhooks:manage' | 'platform:events:read' | 'platform:billing:read' | 'platform:billing:manage' | 'platform:keys:manage' | 'platform:audit:read' | 'platform:requests:read' | 'platform:people:manage' | 'talk:*' | 'talk:speech' | 'talk:voices' | 'talk:formats'>;
     /**
      * Milliseconds since the Unix epoch; the end of the key that makes it where it is left out
      */
@@ -466,6 +627,31 @@ export type Entitlement = {
          */
         emails: number;
     };
+};
+
+export type PriceList = {
+    data: Array<Price>;
+};
+
+export type Price = {
+    id: string;
+    name: string;
+    plan: 'free' | 'early_adopter' | 'team';
+    sendPlan: 'hobby' | 'pro' | 'enterprise';
+    /**
+     * In the currency's minor unit
+     */
+    amount: number;
+    currency: string;
+    interval: 'month' | 'year';
+    /**
+     * Of the platform plan
+     */
+    requestsPerMinute: number;
+    /**
+     * Of the send plan; null for no limit
+     */
+    emailsPerMonth: number | null;
 };
 
 export type Subscription = {
@@ -8269,6 +8455,100 @@ export type BillingCancelResponses = {
 
 export type BillingCancelResponse = BillingCancelResponses[keyof BillingCancelResponses];
 
+export type BillingResumeData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/billing/resume';
+};
+
+export type BillingResumeErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type BillingResumeError = BillingResumeErrors[keyof BillingResumeErrors];
+
+export type BillingResumeResponses = {
+    /**
+     * Subscription
+     */
+    200: Subscription;
+};
+
+export type BillingResumeResponse = BillingResumeResponses[keyof BillingResumeResponses];
+
+export type BillingPricesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/billing/prices';
+};
+
+export type BillingPricesErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type BillingPricesError = BillingPricesErrors[keyof BillingPricesErrors];
+
+export type BillingPricesResponses = {
+    /**
+     * PriceList
+     */
+    200: PriceList;
+};
+
+export type BillingPricesResponse = BillingPricesResponses[keyof BillingPricesResponses];
+
 export type UsageEntitlementData = {
     body?: never;
     path?: never;
@@ -8626,6 +8906,268 @@ export type OwnKeysRevokeResponses = {
 
 export type OwnKeysRevokeResponse = OwnKeysRevokeResponses[keyof OwnKeysRevokeResponses];
 
+export type MembersListData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/members';
+};
+
+export type MembersListErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type MembersListError = MembersListErrors[keyof MembersListErrors];
+
+export type MembersListResponses = {
+    /**
+     * MemberList
+     */
+    200: MemberList;
+};
+
+export type MembersListResponse = MembersListResponses[keyof MembersListResponses];
+
+export type MembersInviteData = {
+    body: InviteMember;
+    headers?: {
+        'idempotency-key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/members';
+};
+
+export type MembersInviteErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * The Idempotency-Key was used for another request | The request does not fit the present state; the message says why
+     */
+    409: PlatformConflictError | PlatformStateConflictError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type MembersInviteError = MembersInviteErrors[keyof MembersInviteErrors];
+
+export type MembersInviteResponses = {
+    /**
+     * InvitedMember
+     */
+    201: InvitedMember;
+};
+
+export type MembersInviteResponse = MembersInviteResponses[keyof MembersInviteResponses];
+
+export type MembersRemoveData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/v1/members/{id}';
+};
+
+export type MembersRemoveErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The request does not fit the present state; the message says why
+     */
+    409: PlatformStateConflictError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type MembersRemoveError = MembersRemoveErrors[keyof MembersRemoveErrors];
+
+export type MembersRemoveResponses = {
+    /**
+     * Member
+     */
+    200: Member;
+};
+
+export type MembersRemoveResponse = MembersRemoveResponses[keyof MembersRemoveResponses];
+
+export type MembersUpdateData = {
+    body: ChangeMember;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/v1/members/{id}';
+};
+
+export type MembersUpdateErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The request does not fit the present state; the message says why
+     */
+    409: PlatformStateConflictError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type MembersUpdateError = MembersUpdateErrors[keyof MembersUpdateErrors];
+
+export type MembersUpdateResponses = {
+    /**
+     * Member
+     */
+    200: Member;
+};
+
+export type MembersUpdateResponse = MembersUpdateResponses[keyof MembersUpdateResponses];
+
+export type MembersResendData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/v1/members/{id}/resend';
+};
+
+export type MembersResendErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The request does not fit the present state; the message says why
+     */
+    409: PlatformStateConflictError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type MembersResendError = MembersResendErrors[keyof MembersResendErrors];
+
+export type MembersResendResponses = {
+    /**
+     * InvitedMember
+     */
+    200: InvitedMember;
+};
+
+export type MembersResendResponse = MembersResendResponses[keyof MembersResendResponses];
+
 export type AuditListData = {
     body?: never;
     path?: never;
@@ -8819,6 +9361,57 @@ export type RequestsGetResponses = {
 
 export type RequestsGetResponse = RequestsGetResponses[keyof RequestsGetResponses];
 
+export type ConsoleListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        limit?: number;
+        /**
+         * `nextCursor` of the page before
+         */
+        cursor?: string;
+    };
+    url: '/v1/console/sessions';
+};
+
+export type ConsoleListErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type ConsoleListError = ConsoleListErrors[keyof ConsoleListErrors];
+
+export type ConsoleListResponses = {
+    /**
+     * ConsoleSessionPage
+     */
+    200: ConsoleSessionPage;
+};
+
+export type ConsoleListResponse = ConsoleListResponses[keyof ConsoleListResponses];
+
 export type ConsoleOpenData = {
     body?: OpenConsoleSession;
     headers?: {
@@ -8827,6 +9420,7 @@ export type ConsoleOpenData = {
          */
         'x-sluice-console'?: string;
         origin?: string;
+        'user-agent'?: string;
     };
     path?: never;
     query?: never;
@@ -9008,6 +9602,147 @@ export type ConsolePortalResponses = {
 };
 
 export type ConsolePortalResponse = ConsolePortalResponses[keyof ConsolePortalResponses];
+
+export type ConsoleSignInLinkData = {
+    body: OrderSignInLink;
+    path?: never;
+    query?: never;
+    url: '/v1/console/sign-in-links';
+};
+
+export type ConsoleSignInLinkErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * The request does not fit the present state; the message says why
+     */
+    409: PlatformStateConflictError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type ConsoleSignInLinkError = ConsoleSignInLinkErrors[keyof ConsoleSignInLinkErrors];
+
+export type ConsoleSignInLinkResponses = {
+    /**
+     * SignInLinkOrdered
+     */
+    202: SignInLinkOrdered;
+};
+
+export type ConsoleSignInLinkResponse = ConsoleSignInLinkResponses[keyof ConsoleSignInLinkResponses];
+
+export type ConsoleEndData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/v1/console/sessions/{id}';
+};
+
+export type ConsoleEndErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type ConsoleEndError = ConsoleEndErrors[keyof ConsoleEndErrors];
+
+export type ConsoleEndResponses = {
+    /**
+     * ConsoleSessionListed
+     */
+    200: ConsoleSessionListed;
+};
+
+export type ConsoleEndResponse = ConsoleEndResponses[keyof ConsoleEndResponses];
+
+export type ConsoleOrganizationData = {
+    body: ChooseOrganization;
+    headers?: {
+        origin?: string;
+        'user-agent'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/console/session/organization';
+};
+
+export type ConsoleOrganizationErrors = {
+    /**
+     * Something in the request is missing or malformed
+     */
+    400: PlatformInvalidRequestError;
+    /**
+     * No credential, or one that is not valid
+     */
+    401: PlatformUnauthorizedError;
+    /**
+     * The key lacks the scope
+     */
+    403: PlatformForbiddenError;
+    /**
+     * Nothing has the given id
+     */
+    404: PlatformNotFoundError;
+    /**
+     * The organization's request rate is used up; wait `Retry-After` seconds
+     */
+    429: PlatformRateLimitedError;
+    /**
+     * A fault of the platform; quote the request id when reporting it
+     */
+    500: PlatformInternalError;
+    /**
+     * A server that the answer needs cannot be reached now; safe to repeat
+     */
+    503: PlatformUnavailableError;
+};
+
+export type ConsoleOrganizationError = ConsoleOrganizationErrors[keyof ConsoleOrganizationErrors];
+
+export type ConsoleOrganizationResponses = {
+    /**
+     * ChosenOrganization
+     */
+    201: ChosenOrganization;
+};
+
+export type ConsoleOrganizationResponse = ConsoleOrganizationResponses[keyof ConsoleOrganizationResponses];
 
 export type SystemLivezData = {
     body?: never;

@@ -58,6 +58,24 @@ export const billingExamples = (): OperationExamples => ({
     answer: { url: "https://sluice.example/checkout/cs_Og4Bddf8leJ8vO7D5otTkolCk4Mb3jR2" }
   },
   "billing.cancel": { body: { atPeriodEnd: true }, answer: { ...subscription, cancelAtPeriodEnd: true } },
+  "billing.resume": { answer: subscription },
+  "billing.prices": {
+    answer: {
+      data: [
+        {
+          id: "team_pro",
+          name: "Team with Pro",
+          plan: "team",
+          sendPlan: "pro",
+          amount: 11_900,
+          currency: "usd",
+          interval: "month",
+          requestsPerMinute: 6_000,
+          emailsPerMonth: 50_000
+        }
+      ]
+    }
+  },
   "usage.entitlement": {
     answer: {
       hasAccess: true,
@@ -109,6 +127,47 @@ export const requestDetail = {
   }
 }
 
+const member = {
+  id: "mem_3M5pVbXq2nLr8sWc1yTzKd",
+  email: "ann@example.com",
+  role: "developer",
+  state: "invited",
+  invitedAt: exampleMillis,
+  joinedAt: null
+}
+
+/** Members, and their way into the console. */
+export const memberExamples = (): OperationExamples => ({
+  "members.list": { answer: { data: [{ ...member, state: "active", joinedAt: exampleMillis }] } },
+  "members.invite": {
+    body: { email: member.email, role: member.role },
+    answer: { ...member, delivery: "mailed", link: null }
+  },
+  "members.update": { body: { role: "viewer" }, answer: { ...member, role: "viewer" } },
+  "members.remove": { answer: member },
+  "members.resend": { answer: { ...member, delivery: "mailed", link: null } },
+  "console.signInLink": { body: { email: member.email }, answer: { accepted: true } },
+  "console.list": { answer: { data: [listedSession], pagination: lastPage } },
+  "console.end": { answer: listedSession },
+  "console.organization": {
+    body: { organizationId },
+    answer: { organizationId, expiresAt: exampleMillis + 28_800_000 }
+  }
+})
+
+const listedSession = {
+  id: "ses_8sWc1yTzKd3M5pVbXq2nLr",
+  member: { id: member.id, email: member.email, role: member.role },
+  keyId: null,
+  mode: null,
+  createdAt: exampleMillis,
+  lastUsedAt: exampleMillis + 60_000,
+  expiresAt: exampleMillis + 28_800_000,
+  address: "203.0.113.7",
+  browser: "Firefox on Linux",
+  current: true
+}
+
 /** Keys and sessions. */
 export const accessExamples = (): OperationExamples => ({
   "ownKeys.list": { answer: { data: [key], pagination: lastPage } },
@@ -143,6 +202,9 @@ export const accessExamples = (): OperationExamples => ({
       organization: { id: organizationId, name: "Acme", plan: "team", sendPlan: "pro" },
       keyId: key.id,
       mode: "test",
+      modes: ["test"],
+      member: null,
+      organizations: [],
       services: key.services,
       scopes: key.scopes,
       expiresAt: null

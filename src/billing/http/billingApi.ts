@@ -15,6 +15,7 @@ import {
   EnvelopeUnavailable
 } from "../../http/wireErrors.ts"
 import { BillingAccess, RequiredScopes } from "../../platform/access.ts"
+import { Price } from "../prices.ts"
 
 /** The events have the same one. */
 const Subscription = subscriptionPayload.annotate({ identifier: "Subscription" })
@@ -95,9 +96,38 @@ const cancel = HttpApiEndpoint.post("cancel", "/v1/billing/cancel", {
     OpenApi.annotations({ summary: "Cancel the subscription", description: "Answers the subscription after that." })
   )
 
+const resume = HttpApiEndpoint.post("resume", "/v1/billing/resume", {
+  success: Subscription.pipe(HttpApiSchema.status(200)),
+  error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+})
+  .annotate(RequiredScopes, ["platform:billing:manage"])
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Take a cancellation back",
+      description:
+        "While the period lasts: the subscription renews again. Of one that was not canceled nothing changes. Answers the subscription after that."
+    })
+  )
+
+const prices = HttpApiEndpoint.get("prices", "/v1/billing/prices", {
+  success: Schema.Struct({
+    data: Schema.Array(
+      Schema.Struct({
+        ...Price.fields,
+        amount: Schema.Int.annotate({ description: "In the currency's minor unit" }),
+        requestsPerMinute: Schema.Int.annotate({ description: "Of the platform plan" }),
+        emailsPerMonth: Schema.NullOr(Schema.Int).annotate({ description: "Of the send plan; null for no limit" })
+      }).annotate({ identifier: "Price" })
+    )
+  }).annotate({ identifier: "PriceList" }),
+  error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+})
+  .annotate(RequiredScopes, ["platform:billing:read"])
+  .annotateMerge(OpenApi.annotations({ summary: "List the subscriptions on sale" }))
+
 /** All endpoints of billing. */
 export class BillingApi extends HttpApiGroup.make("billing")
-  .add(subscription, invoices, checkout, cancel)
+  .add(subscription, invoices, checkout, cancel, resume, prices)
   .middleware(BillingAccess)
   .annotateMerge(
     OpenApi.annotations({ title: "Billing", description: "Subscription, invoices, and the way to another plan." })

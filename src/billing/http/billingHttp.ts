@@ -59,7 +59,7 @@ export const layerBilling = HttpApiBuilder.group(
               choose: () => null,
               // Another page for what nobody has seen is no harm: each is paid once, and of several the last one
               // counts.
-              act: () => billing.checkout(principal.organizationId, payload),
+              act: () => billing.checkout(principal.organizationId, principal.mode, payload),
               isRejection: ({ _tag }) => _tag === "CheckoutRefused"
             }
           )
@@ -78,7 +78,10 @@ export const layerBilling = HttpApiBuilder.group(
         Effect.flatMap(organization, (id) => billing.cancel(id, atPeriodEnd)).pipe(
           available,
           Effect.catchTag("NoSubscription", nothing)
-        )
+        ),
+      resume: () =>
+        Effect.flatMap(organization, billing.resume).pipe(available, Effect.catchTag("NoSubscription", nothing)),
+      prices: () => Effect.succeed({ data: billing.prices })
     })
   })
 ).pipe(builtWith(Billing, IdempotentRequests, BillingAccess))

@@ -13,7 +13,7 @@ const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) =
 
 const style = `:root{color-scheme:light dark;background:Canvas;color:CanvasText}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem}dd{margin:0}form{margin:1.5rem 0}
-button{font:inherit;padding:.6rem 1.2rem;border:2px solid;border-radius:.3rem;cursor:pointer}:focus-visible{outline:3px solid Highlight;outline-offset:2px}`
+.test{border:2px solid;padding:.5rem .8rem;border-radius:.3rem}button{font:inherit;padding:.6rem 1.2rem;border:2px solid;border-radius:.3rem;cursor:pointer}:focus-visible{outline:3px solid Highlight;outline-offset:2px}`
 
 /** Forbids to keep, frame or share anything of the page: its address is the secret. It may use only its one style. */
 const headers = {
@@ -53,7 +53,12 @@ const full = page(409, "This cannot be ordered now", "<p>Too many invoices wait 
 
 const link = (url: string, text: string) => `<p><a href="${escaped(url)}">${escaped(text)}</a></p>`
 
-const orderOf = ({ price }: CheckoutPage) => `<dl>
+const orderOf = ({
+  isTest,
+  organization,
+  price
+}: CheckoutPage) => `${isTest ? `<p class="test"><strong>Test mode</strong> This checkout was begun in test mode. Both modes share the plan, so it changes that of the whole organization.</p>\n` : ""}<dl>
+<dt>Organization</dt><dd>${escaped(organization)}</dd>
 <dt>Plan</dt><dd>${escaped(price.name)}</dd>
 <dt>Price</dt><dd>${escaped(moneyText(price.amount, price.currency))} each ${price.interval}</dd>
 </dl>`
@@ -66,7 +71,7 @@ const shown = (secret: string, checkout: CheckoutPage): HttpServerResponse.HttpS
         200,
         "Checkout",
         `${orderOf(checkout)}
-<p>The new plan begins with the payment, for a whole ${price.interval}, and renews until it is canceled.</p>
+${checkout.paysItself ? "<p>Payments are automatic on this platform: pressing the button takes no money.</p>\n" : ""}<p>The new plan begins with the payment, for a whole ${price.interval}, and renews until it is canceled.</p>
 <form method="post" action="${checkoutPath}/${secret}"><button>Pay ${escaped(moneyText(price.amount, price.currency))}</button></form>
 ${link(cancelUrl, "Go back without paying")}`
       )

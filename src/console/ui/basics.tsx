@@ -4,6 +4,7 @@ import type { ComponentChildren, InputHTMLAttributes } from "preact"
 import { useEffect, useId, useLayoutEffect, useState } from "preact/hooks"
 import type { ApiError } from "../api.ts"
 import { href } from "../router.ts"
+import { session } from "../session.ts"
 import { type Tone, toneOf, wordOf } from "./states.ts"
 import { absolute, now, relative } from "./time.ts"
 
@@ -21,7 +22,7 @@ export const Time = ({ at }: { readonly at: number | string | null | undefined }
 const signs: Readonly<Record<Tone, string>> = { good: "●", bad: "▲", warn: "◆", idle: "○", busy: "◐" }
 
 /** A state as a word with a sign of its own form, so that nobody needs to tell colours apart. */
-export const Chip = ({ state, word }: { readonly state: string; readonly word?: string }) => {
+export const Chip = ({ state, word }: { readonly state: string; readonly word?: string | undefined }) => {
   const tone = toneOf(state)
   return (
     <span class={`chip ${tone}`}>
@@ -48,7 +49,7 @@ export const Fault = ({
   return (
     <div class="fault" role="alert">
       <p>
-        <strong>{isForbidden ? "This key may not see that. " : ""}</strong>
+        <strong>{isForbidden ? `This ${session.value?.member ? "role" : "key"} may not see that. ` : ""}</strong>
         {text}
       </p>
       {retry !== undefined && !isForbidden && (
@@ -161,7 +162,7 @@ export const Head = ({
   readonly actions?: ComponentChildren
 }) => {
   useLayoutEffect(() => {
-    document.title = `${title} · Sluice`
+    document.title = `${session.value?.member && session.value.mode === "test" ? "Test · " : ""}${title} · Sluice`
   }, [title])
   return (
     <header class="head">

@@ -1,6 +1,7 @@
 /** Asks the reader a question in the browser's own dialog: it holds the keyboard, and Escape closes it. */
 import type { ComponentChildren } from "preact"
 import { useEffect, useId, useRef, useState } from "preact/hooks"
+import { isViewer } from "../session.ts"
 import { useAct } from "../usePages.ts"
 import { Fault } from "./basics.tsx"
 
@@ -74,13 +75,15 @@ export const FormDialog = ({
   )
 }
 
-/** A button that opens a dialog. */
+/** A button that opens a dialog. Viewers, who change nothing, have none unless it is theirs. */
 export const Opener = ({
   word,
   label,
   kind = "",
+  isForViewers = false,
   children
 }: {
+  readonly isForViewers?: boolean
   readonly word: string
   /** For whom the word alone says too little. */
   readonly label?: string
@@ -88,6 +91,7 @@ export const Opener = ({
   readonly children: (close: () => void) => ComponentChildren
 }) => {
   const [isOpen, setOpen] = useState(false)
+  if (isViewer() && !isForViewers) return null
   return (
     <>
       <button type="button" class={kind} aria-label={label} onClick={() => setOpen(true)}>
@@ -98,7 +102,7 @@ export const Opener = ({
   )
 }
 
-/** A button that acts immediately. */
+/** A button that acts immediately. Viewers have none. */
 export const Act = ({
   word,
   label,
@@ -111,6 +115,7 @@ export const Act = ({
   readonly act: () => Promise<unknown>
 }) => {
   const { error, isBusy, run } = useAct()
+  if (isViewer()) return null
   return (
     <>
       <button type="button" class={kind} aria-label={label} aria-busy={isBusy} onClick={() => !isBusy && void run(act)}>

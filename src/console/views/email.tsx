@@ -1,5 +1,6 @@
 /** Shows one email: its history, the answers of the other side, and its content. */
 import { type Answer, get, post } from "../api.ts"
+import { isViewer } from "../session.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"
 import { wordOf } from "../ui/states.ts"
@@ -18,6 +19,7 @@ const documentOf = (html: string): string =>
   `<!doctype html><meta http-equiv="Content-Security-Policy" content="${framePolicy}"><meta name="referrer" content="no-referrer">${html}`
 
 const Content = ({ email }: { readonly email: Shown }) => {
+  if (isViewer()) return <p class="note">Viewers see no contents of mail.</p>
   if (email.html === null && email.text === null)
     return <p class="note">Its content is not kept any more: it goes some time after the email's end.</p>
   const tabs: Array<readonly [string, () => preact.ComponentChildren]> = []

@@ -1,6 +1,7 @@
 /** Lists the organization's own keys, of the mode of the session. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
+import { everyScope, hasAll, isEmpty, presetOf, presets, rightsInWords } from "../rights.ts"
 import { session } from "../session.ts"
 import { Chip, Code, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
@@ -49,17 +50,85 @@ const Choices = <Word extends string>({
   </fieldset>
 )
 
+/** The choice of a preset, or of single rights. */
+const custom = "custom"
+
+/** Rights of a new key: those of a preset that the reader may give, or some of the reader's own. */
+const RightsField = ({
+  own,
+  chosen,
+  choose
+}: {
+  readonly own: Pick<Key, "services" | "scopes">
+  readonly chosen: Chosen
+  readonly choose: (chosen: Chosen) => void
+}) => (
+  <>
+    <fieldset class="rights">
+      <legend>Rights</legend>
+      {presets
+        .filter(({ rights }) => hasAll(own, rights))
+        .map(({ hint, name, rights }) => (
+          <label key={name} class="check">
+            <input
+              type="radio"
+              name="preset"
+              checked={chosen.preset === name}
+              onChange={() => choose({ preset: name, ...rights })}
+            />
+            <span>
+              {name} <span class="note">{hint}</span>
+            </span>
+          </label>
+        ))}
+      <label class="check">
+        <input
+          type="radio"
+          name="preset"
+          checked={chosen.preset === custom}
+          onChange={() => choose({ ...chosen, preset: custom })}
+        />
+        <span>
+          Others <span class="note">Chosen one by one</span>
+        </span>
+      </label>
+    </fieldset>
+    {chosen.preset === custom && (
+      <>
+        <Choices
+          title="Services"
+          words={own.services}
+          chosen={chosen.services}
+          choose={(services) => choose({ ...chosen, services })}
+        />
+        <Choices
+          title="Scopes"
+          words={own.scopes.includes("*") ? everyScope : own.scopes}
+          chosen={chosen.scopes}
+          choose={(scopes) => choose({ ...chosen, scopes })}
+        />
+      </>
+    )}
+  </>
+)
+
+interface Chosen extends Pick<Key, "services" | "scopes"> {
+  readonly preset: string
+}
+
+const nothing: Chosen = { preset: "", services: [], scopes: [] }
+
 const Create = ({ done }: { readonly done: () => void }) => {
   const own = session.value
   const name = useSignal("")
-  const services = useSignal<Key["services"]>([])
-  const scopes = useSignal<Key["scopes"]>([])
+  const chosen = useSignal<Chosen>(nothing)
   const text = useSignal("")
   return (
     <Opener word="New key" kind="primary">
       {(close) => {
         const end = () => {
           text.value = ""
+          chosen.value = nothing
           close()
         }
         if (text.value !== "") return <Made text={text.value} onClose={end} />
@@ -69,12 +138,10 @@ const Create = ({ done }: { readonly done: () => void }) => {
             verb="Make it"
             onClose={end}
             act={async () => {
+              const { scopes, services } = chosen.value
+              if (isEmpty(chosen.value)) throw new Error("Choose the key's rights: a key without any opens nothing.")
               const made = await post("/v1/keys", {
-                body: {
-                  name: name.value === "" ? null : name.value,
-                  services: [...services.value],
-                  scopes: [...scopes.value]
-                }
+                body: { name: name.value === "" ? null : name.value, services: [...services], scopes: [...scopes] }
               })
               text.value = made.key
               done()
@@ -89,20 +156,11 @@ const Create = ({ done }: { readonly done: () => void }) => {
                 name.value = event.currentTarget.value
               }}
             />
-            <Choices
-              title="Services"
-              words={own?.services ?? []}
-              chosen={services.value}
-              choose={(chosen) => {
-                services.value = chosen
-              }}
-            />
-            <Choices
-              title="Scopes"
-              words={own?.scopes.includes("*") ? everyScope : (own?.scopes ?? [])}
-              chosen={scopes.value}
-              choose={(chosen) => {
-                scopes.value = chosen
+            <RightsField
+              own={{ services: own?.services ?? [], scopes: own?.scopes ?? [] }}
+              chosen={chosen.value}
+              choose={(next) => {
+                chosen.value = next
               }}
             />
           </FormDialog>
@@ -111,19 +169,6 @@ const Create = ({ done }: { readonly done: () => void }) => {
     </Opener>
   )
 }
-
-const everyScope: Key["scopes"] = [
-  "*",
-  "platform:webhooks:read",
-  "platform:webhooks:manage",
-  "platform:events:read",
-  "platform:billing:read",
-  "platform:billing:manage",
-  "platform:keys:manage",
-  "platform:audit:read",
-  "platform:requests:read",
-  "talk:*"
-]
 
 const Rotate = ({ apiKey, done }: { readonly apiKey: Key; readonly done: () => void }) => {
   const text = useSignal("")
@@ -204,19 +249,16 @@ export const Keys = () => {
               )
             },
             { head: "State", cell: (one) => <Chip state={stateOf(one)} /> },
-            { head: "Services", cell: ({ services }) => services.join(", ") || <span class="none">none</span> },
             {
-              head: "Scopes",
-              cell: ({ scopes }) =>
-                scopes.length === 0 ? (
-                  <span class="none">none</span>
-                ) : (
-                  scopes.map((scope) => (
-                    <div key={scope} class="mono type">
-                      {scope}
-                    </div>
-                  ))
-                )
+              head: "May",
+              cell: (one) => (
+                <div>
+                  {rightsInWords(one).join(", ")}
+                  {presetOf(one) === undefined && one.scopes.length > 0 && (
+                    <span class="sub mono">{one.scopes.join(" ")}</span>
+                  )}
+                </div>
+              )
             },
             { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
             { head: "Ends", cell: ({ expiresAt }) => <Time at={expiresAt} /> },

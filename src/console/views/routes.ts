@@ -13,9 +13,11 @@ import { Event } from "./event.tsx"
 import { Events } from "./events.tsx"
 import { Keys } from "./keys.tsx"
 import { Overview } from "./overview.tsx"
+import { People } from "./people.tsx"
 import { Request, Requests } from "./requests.tsx"
 import { Senders } from "./senders.tsx"
 import { Sending } from "./sending.tsx"
+import { Sessions } from "./sessions.tsx"
 import { Suppressions } from "./suppressions.tsx"
 
 export interface Route {
@@ -46,6 +48,14 @@ export const routes: ReadonlyArray<Route> = [
   { path: "/domains/:id", section: "domains", view: Domain },
   { path: "/suppressions", word: "Suppressions", section: "suppressions", isAllowed: sends, view: Suppressions },
   { path: "/keys", word: "API keys", section: "keys", isAllowed: () => hasScope("platform:keys:manage"), view: Keys },
+  {
+    path: "/people",
+    word: "People",
+    section: "people",
+    isAllowed: () => hasScope("platform:people:manage"),
+    view: People
+  },
+  { path: "/sessions", word: "Sessions", section: "sessions", view: Sessions },
   {
     path: "/requests",
     word: "Requests",

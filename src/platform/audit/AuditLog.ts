@@ -38,7 +38,7 @@ export const createAuditTable = Effect.gen(function* () {
 })
 
 /** The one who acted. Operators act with one credential, and have no id. */
-export const actorTypes = ["key", "session", "operator"] as const
+export const actorTypes = ["key", "session", "member", "operator"] as const
 
 /** An act that was done. */
 export interface Act {
@@ -112,11 +112,11 @@ const lost = Metric.counter("sluice_audit_lost_total", {
   incremental: true
 })
 
-/** The actor of a request, by its principal. A session acts for the key that opened it. */
-export const actorOf = ({ keyId, session }: Principal): Act["actor"] => ({
-  type: session === undefined ? "key" : "session",
-  id: keyId
-})
+/** The actor of a request, by its principal. A session acts for its member, or for the key that opened it. */
+export const actorOf = ({ keyId, session }: Principal): Act["actor"] =>
+  session?.member === undefined
+    ? { type: session === undefined ? "key" : "session", id: keyId }
+    : { type: "member", id: session.member.id }
 
 const recording =
   (sql: SqlClient.SqlClient): AuditLog["Service"]["record"] =>

@@ -18,7 +18,7 @@ export const AuditEntryShown = Schema.Struct({
   mode: Schema.NullOr(Schema.Literals(["live", "test"])).annotate({ description: "Null for an act of neither mode" }),
   actor: Schema.Struct({
     type: Schema.Literals(actorTypes),
-    id: nullable("The id of the key, or of the session; null for operators")
+    id: nullable("The id of the key, the session or the member; null for operators")
   }),
   address: nullable("The network address that the request came from"),
   object: nullable("The id of the thing that it was done to"),
@@ -53,7 +53,7 @@ const list = HttpApiEndpoint.get("list", "/v1/audit", {
   OpenApi.annotations({
     summary: "List acts, newest first",
     description:
-      "Who changed keys, webhook endpoints, domains, senders, suppressions and the subscription, and what operators did: of the mode of the key that asks, and of neither mode. Kept for 400 days."
+      "Who changed keys, members, webhook endpoints, domains, senders, suppressions and the subscription, and what operators did: of the mode of the key that asks, and of neither mode. Kept for 400 days."
   })
 )
 

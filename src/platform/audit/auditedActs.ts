@@ -7,6 +7,11 @@ const actsOfEndpoints = {
   "POST /v1/keys": "key.created",
   "POST /v1/keys/:id/rotate": "key.rotated",
   "DELETE /v1/keys/:id": "key.revoked",
+  "POST /v1/members": "member.invited",
+  "PATCH /v1/members/:id": "member.role_changed",
+  "DELETE /v1/members/:id": "member.removed",
+  "POST /v1/members/:id/resend": "member.invited_again",
+  "DELETE /v1/console/sessions/:id": "session.ended",
   "POST /v1/webhooks": "webhook_endpoint.created",
   "PATCH /v1/webhooks/:id": "webhook_endpoint.updated",
   "DELETE /v1/webhooks/:id": "webhook_endpoint.deleted",
@@ -24,8 +29,12 @@ const actsOfEndpoints = {
   "POST /v1/send/suppressions/batch/add": "suppressions.added",
   "POST /v1/send/tenants/reset": "test_account.reset",
   "POST /v1/billing/checkout": "subscription.checkout_opened",
-  "POST /v1/billing/cancel": "subscription.cancelled"
+  "POST /v1/billing/cancel": "subscription.cancelled",
+  "POST /v1/billing/resume": "subscription.resumed"
 } as const
+
+/** Whether an act belongs to neither mode: people and their sessions act in both. */
+export const isOfNeitherMode = (act: string): boolean => act.startsWith("member.") || act.startsWith("session.")
 
 /** The acts, besides those of operators. */
 export type AuditedAct = (typeof actsOfEndpoints)[keyof typeof actsOfEndpoints]

@@ -13,6 +13,7 @@ import { RequestState } from "../../http/RequestState.ts"
 import { rawBody } from "../../http/rawBody.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { CallCounts, type CallCountsShape } from "../../platform/CallCounts.ts"
+import { seesContents } from "../../platform/people/rules.ts"
 import { AcceptEmails, type AcceptFault, type EmailOwner } from "../emails/AcceptEmails.ts"
 import { type EmailDetail, Emails, type EmailView } from "../emails/Emails.ts"
 import type { EmailForm, ListedEmail, ShownEmail } from "../emails/forms.ts"
@@ -124,12 +125,13 @@ const listed = ({ acceptedAt, held, id, message, scheduledAt, state }: EmailView
   held: held === null ? null : { ...held, until: held.until === null ? null : iso(held.until) }
 })
 
-const shown = (view: EmailDetail): ShownEmail => ({
+/** A reader who may not see contents (docs/platform.md, 2.13) gets the rest. */
+const shown = (view: EmailDetail, seesContents: boolean): ShownEmail => ({
   object: "email",
   ...listed(view),
   message_id: view.id,
-  html: view.message?.html ?? null,
-  text: view.message?.text ?? null,
+  html: (seesContents ? view.message?.html : undefined) ?? null,
+  text: (seesContents ? view.message?.text : undefined) ?? null,
   tags: view.message?.tags ?? null,
   history: view.history,
   handoff: view.handoff
@@ -202,7 +204,7 @@ export const layerEmails = HttpApiBuilder.group(
       export: makeExport(emails),
       get: ({ params }) =>
         ofOwner((owner) => emails.get(owner, params.id)).pipe(
-          Effect.map(shown),
+          Effect.zipWith(CurrentPrincipal, (view, { session }) => shown(view, seesContents(session?.member?.role))),
           Effect.catch(emailFault),
           inTime,
           Effect.catchTag("NestedConflict", Effect.die)

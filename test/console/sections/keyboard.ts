@@ -1,7 +1,7 @@
 /** Each act of the console by keyboard alone. */
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
-import { heading, press, settled, tabTo, typeInto } from "../acting.ts"
+import { heading, picture, press, settled, tabTo, typeInto } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
 
@@ -159,12 +159,27 @@ export const keyboardSection = (platform: () => ConsolePlatform): void => {
       await open("/keys", "API keys")
       await press(page, "button", "New key")
       await typeInto(page, "Name", "by keyboard")
-      await tabTo(page, page.getByLabel("telco", { exact: true }))
+      // Without rights it would open nothing.
+      await press(page, "button", "Make it")
+      await page.getByText("a key without any opens nothing").waitFor()
+      await tabTo(page, page.getByRole("radio", { name: /^Full access/ }))
+      await picture(page, "keys-new-dialog")
+      for (let at = 0; at < 5; at++) await page.keyboard.press("ArrowDown")
+      // The choice one by one begins with the rights of the preset before.
+      await tabTo(page, page.getByLabel("directory", { exact: true }))
       await page.keyboard.press("Space")
       await press(page, "button", "Make it")
       const text = await page.getByText(/^sk_test_\w{22}/).textContent()
       expect((await ask("GET", `${url}/v1/console/session`, text!)).expiresAt).toBeNull()
       await press(page, "button", "I have kept it")
+      await page.getByRole("row", { name: /by keyboard.*looks up numbers/ }).waitFor()
+      await press(page, "button", "New key")
+      await typeInto(page, "Name", "for mail")
+      await tabTo(page, page.getByRole("radio", { name: /^Full access/ }))
+      await page.keyboard.press("ArrowDown")
+      await press(page, "button", "Make it")
+      await press(page, "button", "I have kept it")
+      await page.getByRole("row", { name: /for mail.*Sending only/ }).waitFor()
       await press(page, "button", "Rotate by keyboard")
       await press(page, "button", "Rotate")
       await press(page, "button", "I have kept it")

@@ -93,7 +93,7 @@ export const signingInSection = (platform: () => ConsolePlatform): void => {
       const page = await (await platform().browser()).newPage()
       await signIn(page, url, key as string)
       const words = await page.getByRole("navigation", { name: "Console" }).getByRole("listitem").allTextContents()
-      expect(words).toEqual(["Overview", "Events"])
+      expect(words).toEqual(["Overview", "Events", "Sessions"])
       await page.goto(`${url}/console/keys`)
       await page.getByText("This key may not see that.").waitFor()
     })

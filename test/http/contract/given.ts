@@ -37,6 +37,8 @@ const places: ReadonlyArray<Place> = [
   place(/^\/v1\/send\/suppressions/, "idOrEmail", ({ has }) => has.suppression(), "sup_none"),
   place(/^\/v1\/requests/, "id", ({ has }) => has.request(), "rq_none"),
   place(/^\/admin\/v1\/organizations/, "recordId", ({ has }) => has.request(), "rq_none"),
+  place(/^\/(admin\/)?v1\/members/, "id", ({ has }) => has.member(), "mem_none"),
+  place(/^\/v1\/console\/sessions/, "id", ({ has }) => has.session(), "ses_none"),
   place(/^\/(admin\/)?v1\/keys/, "id", ({ has }) => has.apiKey(), "key_none"),
   place(/^\/admin\/v1\/organizations/, "id", ({ organization }) => organization, "org_none"),
   place(/^\/admin\/v1\/organizations/, "tn", ({ has }) => has.number(), "9995550100"),
@@ -106,7 +108,22 @@ const specials: Readonly<Record<string, (account: Account, world: World) => Spec
     await world.request(true, { method: "POST", target: paid, headers: { authorization: `Bearer ${world.adminKey}` } })
     return { body: {} }
   },
+  "POST /v1/billing/resume": async ({ has }, world) => {
+    const paid = `/admin/v1/invoices/${await has.invoice()}/pay`
+    await world.request(true, { method: "POST", target: paid, headers: { authorization: `Bearer ${world.adminKey}` } })
+    return {}
+  },
   "POST /v1/console/sessions": ({ key }) => ({ body: { key }, headers: { "x-sluice-console": "1" } }),
+  "POST /v1/members": ({ sendsFrom }) => ({ body: { email: `dora@${sendsFrom}`, role: "viewer" } }),
+  "POST /admin/v1/organizations/{id}/members": ({ sendsFrom }) => ({
+    body: { email: `emil@${sendsFrom}`, role: "viewer" }
+  }),
+  "POST /v1/console/sign-in-links": () => ({ body: { email: "ann@one.test" } }),
+  // A key is no member.
+  "POST /v1/console/session/organization": ({ organization }) => ({
+    body: { organizationId: organization },
+    status: 404
+  }),
   // A key is no portal.
   "GET /v1/console/portal": () => ({ status: 404 }),
   // A key has no session to end.

@@ -30,6 +30,7 @@ const others: Readonly<Record<string, (account: Account) => object>> = {
   "POST /v1/billing/checkout": () => ({ priceId: "free_pro" }),
   "POST /api/billing/usage": () => ({ quantity: 2 }),
   "POST /v1/keys": () => ({ name: "other" }),
+  "POST /v1/members": () => ({ role: "developer" }),
   "POST /v1/keys/{id}/rotate": () => ({ overlapSeconds: 60 }),
   "POST /admin/v1/organizations": () => ({ name: "Other" }),
   "POST /admin/v1/organizations/{id}/keys": () => ({ mode: "test" }),
@@ -58,6 +59,9 @@ export const idempotencySection = (world: () => World, main: () => Account): voi
     const without = makers.filter((endpoint) => !takers.includes(endpoint)).map(({ name }) => name)
     expect(without).toEqual([
       "POST /v1/console/sessions",
+      "POST /v1/console/session/organization",
+      // A repeat is told that the address is invited already.
+      "POST /admin/v1/organizations/{id}/members",
       "POST /admin/v1/console/sessions",
       "POST /admin/v1/console-links"
     ])

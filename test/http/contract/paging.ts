@@ -108,6 +108,7 @@ const fills: Readonly<Record<string, Fill>> = {
   "GET /v1/billing/invoices": invoices,
   "GET /v1/audit": ({ make }) => each(() => make("POST", "/v1/keys", { services: [], scopes: [] })),
   "GET /v1/requests": logged,
+  "GET /v1/console/sessions": ({ openSession }) => each(openSession),
   "GET /v1/keys": ({ make }) => each(() => make("POST", "/v1/keys", { services: [], scopes: [] })),
   "GET /admin/v1/organizations": operators("/organizations", (number) => ({ name: `Page ${number}` })),
   "GET /admin/v1/organizations/{id}/keys": operators("/organizations/{id}/keys", () => ({ services: [], scopes: [] })),

@@ -31,7 +31,8 @@ const table: ReadonlyArray<readonly [path: RegExp, rights: Rights | ((endpoint: 
   [/^\/v1\/audit$/, { scope: "platform:audit:read" }],
   [/^\/v1\/requests\b/, { scope: "platform:requests:read" }],
   [/^\/v1\/keys\b/, { scope: "platform:keys:manage" }],
-  [/^\/v1\/console\/(session|portal)$/, {}]
+  [/^\/v1\/members\b/, { scope: "platform:people:manage" }],
+  [/^\/v1\/console\/(sessions?|portal)\b/, {}]
 ]
 
 export const rightsOf = (endpoint: Endpoint): Rights => {

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect } from "vitest"
 import { builtInCatalogue } from "../../../src/billing/index.ts"
 import * as Reactors from "../../../src/engine/Reactors.ts"
 import type { NewApiKey } from "../../../src/platform/ApiKeys.ts"
+import { services } from "../../../src/platform/model.ts"
 import { query, until } from "../../cli/support.ts"
 import { buildApi } from "../../support/api.ts"
 import type { MakeDatabase } from "../../support/database.ts"
@@ -71,6 +72,10 @@ export interface Belongings {
   readonly email: Lazy<string>
   readonly apiKey: Lazy<string>
   readonly site: Lazy<string>
+  /** Somebody who is invited. */
+  readonly member: Lazy<string>
+  /** A session of the console, of the organization's key. */
+  readonly session: Lazy<string>
   /** One that waits for payment. */
   readonly invoice: Lazy<string>
   /** A number of its inventory. */
@@ -87,6 +92,8 @@ export interface Account {
   readonly has: Belongings
   /** A further key; of test mode, with every service and scope, unless it says otherwise. */
   readonly newKey: (key?: Partial<Omit<NewApiKey, "expiresAtMillis" | "value">>) => Promise<string>
+  /** Signs in to the console with the organization's key. */
+  readonly openSession: () => Promise<unknown>
   /** A text of a new credential for sites. */
   readonly newSite: () => Promise<string>
   /** Asks an endpoint with what it asks for. */
@@ -177,7 +184,7 @@ export const accountOf = async (world: World): Promise<Account> => {
   const made = { name: `Acme ${number}`, plan: "team", sendPlan: "enterprise" }
   const { id } = await asked(true, "POST", "/admin/v1/organizations", made)
   const newKey: Account["newKey"] = async (key = {}) => {
-    const all = { mode: "test", services: ["directory", "send", "telco", "talk"], scopes: ["*"] }
+    const all = { mode: "test", services, scopes: ["*"] }
     return (await asked(true, "POST", `/admin/v1/organizations/${id}/keys`, { ...all, ...key })).key
   }
   const key: string = await newKey()
@@ -186,7 +193,14 @@ export const accountOf = async (world: World): Promise<Account> => {
     asked(true, method, `/admin/v1/organizations/${id}${path}`, body)
   const newSite = async () => String((await admin("POST", "/site-credentials", {})).credential)
   const sendsFrom = `sender${number}.example`
-  const has = belongingsOf({ world, id, make, admin, sendsFrom })
+  const openSession = () =>
+    world.request(false, {
+      method: "POST",
+      target: "/v1/console/sessions",
+      headers: { "content-type": "application/json", "x-sluice-console": "1" },
+      body: JSON.stringify({ key })
+    })
+  const has = belongingsOf({ world, id, make, admin, openSession, sendsFrom })
   let sites = 0
   let site = ""
   const bearerOf = async ({ access }: Endpoint): Promise<string | undefined> => {
@@ -202,6 +216,7 @@ export const accountOf = async (world: World): Promise<Account> => {
     has,
     newKey,
     newSite,
+    openSession,
     make,
     ask: async (endpoint, given) => {
       const bearer = await bearerOf(endpoint)
@@ -223,11 +238,13 @@ export const accountOf = async (world: World): Promise<Account> => {
 interface Making extends Pick<Account, "make" | "sendsFrom"> {
   readonly world: World
   readonly id: string
+  /** Signs in to the console with the organization's key. */
+  readonly openSession: () => Promise<unknown>
   /** Asks for a path of the organization at the admin API. */
   readonly admin: (method: string, path: string, body?: unknown) => Promise<Made>
 }
 
-const belongingsOf = ({ admin, id, make, sendsFrom, world }: Making): Belongings => {
+const belongingsOf = ({ admin, id, make, openSession, sendsFrom, world }: Making): Belongings => {
   const created = (path: string, body: object) => lazily(async () => String((await make("POST", path, body)).id))
   const found = lazily(async () => {
     await make("GET", "/v1/telco/lookup/2125550100")
@@ -263,6 +280,11 @@ const belongingsOf = ({ admin, id, make, sendsFrom, world }: Making): Belongings
       return (await make("POST", "/v1/send/emails", { ...mail, from: `ann@${sendsFrom}`, scheduled_at })).id
     }),
     apiKey: created("/v1/keys", { services: [], scopes: [] }),
+    member: created("/v1/members", { email: `fritz@${sendsFrom}`, role: "viewer" }),
+    session: lazily(async () => {
+      await openSession()
+      return (await make("GET", "/v1/console/sessions")).data[0].id
+    }),
     site: lazily(async () => (await admin("POST", "/site-credentials", {})).id),
     invoice: lazily(async () => {
       const urls = { successUrl: "https://shop.example/", cancelUrl: "https://shop.example/" }
@@ -334,6 +356,7 @@ export const useWorld = (database: MakeDatabase = makeCopy("seeded")): (() => Wo
         database,
         adminKey,
         nameServers: ["127.0.0.1:1"],
+        memberMails: [],
         // Nothing is sampled.
         requestLog: { successesPerSecond: 1_000, failuresPerSecond: 1_000 },
         billing: {
