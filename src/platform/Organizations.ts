@@ -10,6 +10,7 @@ import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../h
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
+import { foundBy } from "./organizationSearch.ts"
 
 /** No organization has this id. */
 export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound")<{ readonly id: string }> {
@@ -95,10 +96,12 @@ export class Organizations extends Context.Service<
       { readonly organization: Organization; readonly replayed: boolean },
       IdempotencyConflict | PlansUnavailable | SqlError.SqlError
     >
-    /** Lists organizations, newest first. */
+    /** Lists organizations, newest first: all, those that a text finds, or those with a rate of their own. */
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | undefined
+      readonly search?: string | undefined
+      readonly hasOwnRate?: boolean | undefined
     }) => Effect.Effect<Page<Organization>, InvalidCursor | SqlError.SqlError>
     readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound | SqlError.SqlError>
     /**
@@ -172,17 +175,21 @@ export class Organizations extends Context.Service<
         )
       })
 
-      const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* ({ limit, cursor }) {
-        const position = Option.getOrUndefined(yield* cursors.decode(list, cursor))
-        const rows = yield* position === undefined
-          ? sql<Row>`
-              select * from organizations where deleted_at is null order by created_at desc, id desc limit ${limit + 1}`
-          : sql<Row>`
-              select * from organizations
-              where deleted_at is null and (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
-              order by created_at desc, id desc limit ${limit + 1}`
+      const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* (options) {
+        const { cursor, hasOwnRate = false, limit, search } = options
+        const name = search === undefined && !hasOwnRate ? list : JSON.stringify([list, search, hasOwnRate])
+        const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+        const conditions = [
+          sql`deleted_at is null`,
+          ...(hasOwnRate ? [sql`requests_per_minute is not null`] : []),
+          ...(search === undefined ? [] : [sql`id in (${foundBy(sql, search)})`]),
+          ...(position === undefined ? [] : [sql`(created_at, id) < (${new Date(position.atMillis)}, ${position.id})`])
+        ]
+        const select = sql<Row>`
+          select * from organizations where ${sql.and(conditions)} order by created_at desc, id desc limit ${limit + 1}`
+        const rows = yield* search === undefined ? select : select.unprepared
         return pageOf(rows.map(fromRow), limit, (last) =>
-          cursors.encode(list, { atMillis: last.createdAt, id: last.id })
+          cursors.encode(name, { atMillis: last.createdAt, id: last.id })
         )
       })
 

@@ -201,7 +201,7 @@ describe("payments that an operator confirms", () => {
       .toMatchObject([{ status: "open", amount: 11_900 }])
     const [{ id }] = await invoicesOf(tenant)
     const open_ = await production().run(
-      Effect.flatMap(Invoices, (invoices) => invoices.open({ limit: 100, cursor: undefined }))
+      Effect.flatMap(Invoices, (invoices) => invoices.all({ status: "open", limit: 100, cursor: undefined }))
     )
     expect(open_.data.map((one) => one.id)).toContain(id)
     await settle(tenant, id, "paid")
