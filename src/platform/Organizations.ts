@@ -10,7 +10,7 @@ import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../h
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
-import { foundBy } from "./organizationSearch.ts"
+import { conditionsOf } from "./organizationSearch.ts"
 
 /** No organization has this id. */
 export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound")<{ readonly id: string }> {
@@ -175,24 +175,6 @@ export class Organizations extends Context.Service<
         )
       })
 
-      const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* (options) {
-        const { cursor, hasOwnRate = false, limit, search } = options
-        const name = search === undefined && !hasOwnRate ? list : JSON.stringify([list, search, hasOwnRate])
-        const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
-        const conditions = [
-          sql`deleted_at is null`,
-          ...(hasOwnRate ? [sql`requests_per_minute is not null`] : []),
-          ...(search === undefined ? [] : [sql`id in (${foundBy(sql, search)})`]),
-          ...(position === undefined ? [] : [sql`(created_at, id) < (${new Date(position.atMillis)}, ${position.id})`])
-        ]
-        const select = sql<Row>`
-          select * from organizations where ${sql.and(conditions)} order by created_at desc, id desc limit ${limit + 1}`
-        const rows = yield* search === undefined ? select : select.unprepared
-        return pageOf(rows.map(fromRow), limit, (last) =>
-          cursors.encode(name, { atMillis: last.createdAt, id: last.id })
-        )
-      })
-
       const get: Organizations["Service"]["get"] = Effect.fn("Organizations.get")(function* (id) {
         const rows = yield* sql<Row>`select * from organizations where id = ${id} and deleted_at is null`
         return rows[0] === undefined ? yield* new OrganizationNotFound({ id }) : fromRow(rows[0])
@@ -213,13 +195,35 @@ export class Organizations extends Context.Service<
         create,
         ...makeDeletion(sql),
         madeSince,
-        list: page,
+        list: makeList(sql, cursors),
         get,
         isEmpty: Effect.map(sql`select 1 from organizations limit 1`, (rows) => rows.length === 0)
       })
     })
   )
 }
+
+/** Lists the newest organizations that fulfil the filters. */
+const makeList = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): Organizations["Service"]["list"] =>
+  Effect.fn("Organizations.list")(function* (options) {
+    const { cursor, hasOwnRate = false, limit, search } = options
+    const name = search === undefined && !hasOwnRate ? list : JSON.stringify([list, search, hasOwnRate])
+    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const conditions = [
+      sql`deleted_at is null`,
+      ...(hasOwnRate ? [sql`requests_per_minute is not null`] : []),
+      ...(position === undefined ? [] : [sql`(created_at, id) < (${new Date(position.atMillis)}, ${position.id})`])
+    ]
+    const newest = sql`order by created_at desc, id desc limit ${limit + 1}`
+    const halves = (search === undefined ? [] : conditionsOf(sql, search)).map(
+      (found) => sql`(select * from organizations where ${sql.and([...conditions, found])} ${newest})`
+    )
+    const rows = yield* halves.length === 0
+      ? sql<Row>`select * from organizations where ${sql.and(conditions)} ${newest}`
+      : sql<Row>`select * from (${halves[0]!}${halves[1] === undefined ? sql`` : sql` union ${halves[1]}`}) as found
+        ${newest}`.unprepared
+    return pageOf(rows.map(fromRow), limit, (last) => cursors.encode(name, { atMillis: last.createdAt, id: last.id }))
+  })
 
 const makeDeletion = (sql: SqlClient.SqlClient) => {
   const markDeleted: Organizations["Service"]["markDeleted"] = Effect.fn("Organizations.markDeleted")(function* (

@@ -142,7 +142,9 @@ export const createPortalTables = Effect.gen(function* () {
 /** The indexes by which operators find organizations and their own acts (docs/platform.md, 8.3). */
 export const addOperatorIndexes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`create index organizations_by_words on organizations using gin ((${sql.literal(organizationWords)}))`
+  yield* sql`
+    alter table organizations add column words tsvector generated always as (${sql.literal(organizationWords)}) stored`
+  yield* sql`create index organizations_by_words on organizations using gin (words)`
   yield* sql`
     create index organizations_own_limits on organizations (created_at desc, id desc)
     where requests_per_minute is not null`

@@ -8,6 +8,7 @@ import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
 import { operatorSection } from "./sections/operator.ts"
+import { operatorListsSection } from "./sections/operatorLists.ts"
 import { portalSection } from "./sections/portal.ts"
 import { servedSection } from "./sections/served.ts"
 import { signingInSection } from "./sections/signingIn.ts"
@@ -26,4 +27,5 @@ describe("the console", needs, () => {
   portalSection(platform)
   servedSection(platform)
   operatorSection(platform)
+  operatorListsSection(platform)
 })

@@ -43,7 +43,16 @@ const TextFilters = ({ of }: { readonly of: TextFields }) =>
   of.map(([name, label, placeholder]) => <TextFilter key={name} label={label} name={name} placeholder={placeholder} />)
 
 /** `more` are fields that few lists need: they are folded away while they are empty. */
-export const Filters = ({ fields, more = [] }: { readonly fields: TextFields; readonly more?: TextFields }) => (
+export const Filters = ({
+  fields,
+  hasTime = true,
+  more = []
+}: {
+  readonly fields: TextFields
+  /** Whether the list has a range of time. */
+  readonly hasTime?: boolean
+  readonly more?: TextFields
+}) => (
   <search>
     <form
       class="filters"
@@ -55,17 +64,19 @@ export const Filters = ({ fields, more = [] }: { readonly fields: TextFields; re
     >
       <TextFilters of={fields} />
       <button type="submit">Filter</button>
-      <Select
-        label="When"
-        value={given("hours")}
-        options={[
-          ["", "Any time"],
-          ["1", "Last hour"],
-          ["24", "Last day"],
-          ["168", "Last week"]
-        ]}
-        onChange={(hours) => setSearch({ hours })}
-      />
+      {hasTime && (
+        <Select
+          label="When"
+          value={given("hours")}
+          options={[
+            ["", "Any time"],
+            ["1", "Last hour"],
+            ["24", "Last day"],
+            ["168", "Last week"]
+          ]}
+          onChange={(hours) => setSearch({ hours })}
+        />
+      )}
       {more.length > 0 && (
         <details class="more wide" open={more.some(([name]) => given(name) !== "")}>
           <summary>More filters</summary>
