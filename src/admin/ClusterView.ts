@@ -95,11 +95,12 @@ export class ClusterView extends Context.Service<
           { concurrency: askedAtOnce }
         )
         if (membership === undefined) {
+          const startedAt = Math.round(performance.timeOrigin)
           const alone = { name: "this machine", version: build(), role: "all", level: knownFormats.newest }
           return {
             placement: "machine" as const,
             level: context.placement.level?.() ?? knownFormats.newest,
-            nodes: [{ ...alone, startedAt: null, silentMillis: 0, isDraining: false, partitions: all }],
+            nodes: [{ ...alone, startedAt, silentMillis: 0, isDraining: false, partitions: all }],
             partitions
           }
         }

@@ -40,7 +40,7 @@ const rateOf = (rates: Option.Option<RequestRate["Service"]>) => (organization: 
       plan,
       own,
       inForce: requestsPerMinute(plan, own),
-      left: left === null || left === undefined ? null : { remaining: left.remaining, resetsAt: left.reset }
+      left: left === null || left === undefined ? null : { remaining: left.remaining, resetsAt: left.reset * 1_000 }
     }
   })
 

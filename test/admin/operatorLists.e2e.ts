@@ -158,6 +158,7 @@ describe("operators' lists", () => {
     const ids = async (filter: string) => (await list(`/invoices?${filter}`)).map((one) => one.id)
     expect(await ids("month=2031-11&status=paid")).toEqual([id])
     expect(await ids("month=2031-11&status=any")).toEqual([id])
+    expect(await ids("month=2031-10&status=any")).toEqual([])
     expect(await ids("month=2031-11")).toEqual([])
     expect(await ids("month=2031-12&status=any")).toEqual([])
     expect((await admin("GET", "/invoices?month=2031-13")).status).toBe(400)

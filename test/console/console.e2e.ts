@@ -7,6 +7,7 @@ import { needing } from "../support/needs.ts"
 import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
+import { linksSection } from "./sections/links.ts"
 import { operatorSection } from "./sections/operator.ts"
 import { operatorListsSection } from "./sections/operatorLists.ts"
 import { portalSection } from "./sections/portal.ts"
@@ -23,6 +24,7 @@ describe("the console", needs, () => {
   viewsSection(platform)
   apiSection(platform)
   keyboardSection(platform)
+  linksSection(platform)
   strangersSection(platform)
   portalSection(platform)
   servedSection(platform)

@@ -11,6 +11,7 @@ import { engineWorkers } from "./engineWorkers.ts"
 import { handoff } from "./handoff.ts"
 import { limits } from "./limits.ts"
 import { mailTasks } from "./mailTasks.ts"
+import { operators } from "./operators.ts"
 import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
@@ -43,6 +44,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...access,
   ...backups,
   ...directory,
+  ...operators,
   ...others
 ]
 

@@ -118,7 +118,10 @@ export const Accounts = () => {
               )
             },
             { head: "Risk", cell: (one) => wordOf(one.risk) },
-            { head: "To a pause", cell: (one) => <Triggers of={one.triggers} /> },
+            {
+              head: "To a pause",
+              cell: (one) => (one.stage === "probation" ? <Triggers of={one.triggers} /> : <span class="none">–</span>)
+            },
             { head: "Last sign", cell: (one) => <Time at={one.warnedAt} /> },
             { head: "Changed", cell: (one) => <Time at={one.changedAt} /> },
             {

@@ -18,7 +18,7 @@ const SetCap = ({ of, done }: { readonly of: Sender; readonly done: () => void }
   const isOwn = useSignal(true)
   const cap = useSignal(String(of.sending?.dailyCap ?? ""))
   return (
-    <Opener word="Set cap" label={`Set the daily cap of ${of.name}, ${of.mode}`}>
+    <Opener word="Set cap" label={`Set cap of ${of.name}, ${of.mode}`}>
       {(close) => (
         <FormDialog
           title={`Emails a day of ${of.name}`}

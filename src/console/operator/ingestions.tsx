@@ -48,12 +48,17 @@ const Taken = () => {
           isName: true,
           cell: ({ kind, source }) => (
             <>
-              <bdi>{source}</bdi>
+              <bdi class="mono">{source}</bdi>
               <span class="sub">{kind}</span>
             </>
           )
         },
-        { head: "Published", cell: ({ publicationDate }) => publicationDate ?? <span class="none">not said</span> },
+        {
+          head: "Published",
+          cell: ({ publicationDate }) => (
+            <span class={publicationDate === null ? "none whole" : "whole"}>{publicationDate ?? "not said"}</span>
+          )
+        },
         { head: "Read", isFigure: true, cell: ({ read }) => read.toLocaleString() },
         { head: "Added", isFigure: true, cell: ({ added }) => added.toLocaleString() },
         { head: "Changed", isFigure: true, cell: ({ changed }) => changed.toLocaleString() },
@@ -80,9 +85,9 @@ const NotTaken = () => {
       keyOf={({ id }) => String(id)}
       empty={<Empty title="Every file was taken" />}
       columns={[
-        { head: "File", isName: true, cell: ({ source }) => <bdi>{source}</bdi> },
+        { head: "File", isName: true, cell: ({ source }) => <bdi class="mono">{source}</bdi> },
         { head: "Fault", cell: ({ code }) => <Chip state="failed" word={code} /> },
-        { head: "Why", cell: ({ message }) => <bdi>{message}</bdi> },
+        { head: "Why", cell: ({ message }) => <bdi class="breaks">{message}</bdi> },
         { head: "When", cell: ({ at }) => <Time at={at} /> }
       ]}
     />
@@ -124,11 +129,11 @@ export const Ingestions = () => {
             items={data.latest}
             keyOf={({ kind }) => kind}
             columns={[
-              { head: "Kind", isName: true, cell: ({ kind }) => kind },
+              { head: "Kind", isName: true, cell: ({ kind }) => <span class="whole">{kind}</span> },
               { head: "Published", cell: ({ publicationDate }) => <Time at={publicationDate} /> },
               { head: "Ingested", cell: ({ finishedAt }) => <Time at={finishedAt} /> },
               { head: "Records read", isFigure: true, cell: ({ read }) => read.toLocaleString() },
-              { head: "File", cell: ({ source }) => <bdi>{source}</bdi> }
+              { head: "File", cell: ({ source }) => <bdi class="mono">{source}</bdi> }
             ]}
           />
         )}

@@ -20,6 +20,7 @@ import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "..
 import { refusedSend } from "../emails/refusedSend.ts"
 import { makeSendMetrics, type SendMetrics } from "../emails/SendMetrics.ts"
 import type { Mode } from "../index.ts"
+import type { Attachment } from "../Message.ts"
 import { lastEventOf } from "../rules/emailStates.ts"
 import { isSendRejection } from "../rules/rejections.ts"
 import { csvAnswer } from "./csvExport.ts"
@@ -124,6 +125,16 @@ const listed = ({ acceptedAt, held, id, message, scheduledAt, state }: EmailView
   held: held === null ? null : { ...held, until: held.until === null ? null : iso(held.until) }
 })
 
+/** The bytes that a text of base64 stands for. */
+const bytesOf = (base64: string): number => (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0)
+
+const attachmentShown = ({ content, contentId, contentType, filename }: Attachment) => ({
+  filename,
+  content_type: contentType,
+  content_id: contentId,
+  size: content === null ? null : bytesOf(content)
+})
+
 const shown = (view: EmailDetail): ShownEmail => ({
   object: "email",
   ...listed(view),
@@ -131,6 +142,7 @@ const shown = (view: EmailDetail): ShownEmail => ({
   html: view.message?.html ?? null,
   text: view.message?.text ?? null,
   tags: view.message?.tags ?? null,
+  attachments: view.message?.attachments.map(attachmentShown) ?? null,
   history: view.history,
   handoff: view.handoff
 })
