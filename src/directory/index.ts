@@ -60,11 +60,13 @@ export {
   ConflictingCodes,
   IngestionEvent,
   IngestionFailure,
+  IngestionFailureRecord,
   IngestionProgress,
   IngestionRecord,
   IngestionSkipped,
   IngestionStopped,
   IngestionSummary,
+  PresentIngestion,
   ShownChange
 } from "./ingestionSchema.ts"
 export type { DirectoryState } from "./load.ts"

@@ -138,7 +138,7 @@ export const Nodes = () => {
                   isName: true,
                   cell: ({ partition }) => <Link to={`/partitions/${partition}`}>{partition}</Link>
                 },
-                { head: "Node", cell: ({ node }) => node ?? (data.placement === "machine" ? "this machine" : "none") },
+                { head: "Node", cell: (one) => one.node ?? (data.placement === "machine" ? "this machine" : "none") },
                 { head: "State", cell: ({ status }) => <Chip state={status} /> },
                 { head: "Epoch", isFigure: true, cell: ({ epoch }) => <Sum value={epoch} /> },
                 { head: "Last frame", isFigure: true, cell: ({ sequence }) => <Sum value={sequence} /> },

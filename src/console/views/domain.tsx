@@ -35,7 +35,7 @@ const Seen = ({ texts }: { readonly texts: ReadonlyArray<string> | null | undefi
   )
 }
 
-/** What a check has come to, and what is still missing. */
+/** Says the result of a check, and the records that are still missing. */
 const Checked = ({ at, domain }: { readonly at: number; readonly domain: Shown }) => {
   const missing = domain.records.filter(({ required, status }) => required && status !== "verified")
   return (

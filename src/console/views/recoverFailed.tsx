@@ -42,7 +42,7 @@ const find = async (id: string, status: Status): Promise<Found> => {
 
 interface Progress {
   readonly sent: number
-  /** Those that could not be sent again, such as ones that somebody else has sent meanwhile. */
+  /** Deliveries that could not be sent again: somebody else has sent them meanwhile, or they are too old. */
   readonly refused: number
   /** Why the run has ended before its end. */
   readonly stopped?: string

@@ -78,9 +78,16 @@ export const linksSection = (platform: () => ConsolePlatform): void => {
 
     it("[platform 7.8] send failed deliveries of an endpoint again, with a count before and the progress after", async () => {
       const { filled, url } = platform()
+      const endpoint = filled.endpoints.failing
+      // A test is one attempt, so that its delivery fails with it.
+      await ask("POST", `${url}/v1/webhooks/${endpoint}/test`, filled.key)
+      await until(
+        () => ask("GET", `${url}/v1/webhooks/${endpoint}/deliveries?status=failed`, filled.key),
+        ({ data }) => (data as ReadonlyArray<unknown>).length > 0
+      )
       const own = await (await platform().browser({ viewport: { width: 1280, height: 860 } })).newPage()
       await signIn(own, url, filled.key)
-      await own.goto(`${url}/console/endpoints/${filled.endpoints.paused}?deliveries=failed`)
+      await own.goto(`${url}/console/endpoints/${endpoint}?deliveries=failed`)
       await settled(own)
       const deliveries = own.getByRole("table", { name: "Deliveries" })
       await deliveries.getByText("Failed").first().waitFor()
@@ -96,7 +103,7 @@ export const linksSection = (platform: () => ConsolePlatform): void => {
       await first.click()
       await own.getByText("Cause").waitFor()
       await own.getByText("retry", { exact: true }).waitFor()
-      await own.getByRole("link", { name: /\/410/ }).waitFor()
+      await own.getByRole("link", { name: /\/500/ }).waitFor()
     })
   })
 }

@@ -104,7 +104,7 @@ const show = Command.make(
     )
 ).pipe(Command.withDescription("Show one request, a failed one with its bodies in their shape"))
 
-export const requests = Command.make("requests").pipe(
+export const requestsCommand = Command.make("requests").pipe(
   Command.withDescription("Look at the requests of an organization's keys"),
   Command.withSubcommands([list, show])
 )
