@@ -1,8 +1,9 @@
 /** The lists over all organizations that operators work with (docs/platform.md, 8.3), on the platform of the worker. */
 import { randomUUID } from "node:crypto"
 import { beforeAll, describe, expect, it } from "vitest"
-import { query } from "../cli/support.ts"
+import { ok, okJson, query, refusal } from "../cli/support.ts"
 import { addDomain, ask, makeOrganization, until } from "../console/fill.ts"
+import { sluice } from "../support/commands.ts"
 import { useSharedPlatform } from "../support/sharedPlatform.ts"
 
 const platform = useSharedPlatform()
@@ -144,6 +145,26 @@ describe("operators' lists", () => {
     const lifted = await list(`/acts?act=send.lifted&subject=${made.organization}&since=${mine[2]!.at}`)
     expect(lifted).toEqual([mine[2]])
     expect(await list(`/acts?subject=${made.organization}&until=${mine[3]!.at}`)).toEqual([])
+  })
+
+  it("[platform 2.11, 2.12, 8.3] shows requests, audit log and acts by the command line", async () => {
+    const { adminKey, adminUrl } = platform()
+    const at = { SLUICE_ADMIN_URL: adminUrl, SLUICE_ADMIN_KEY: adminKey }
+    const org = ["--org", made.organization]
+    const requests = await until(
+      () => okJson(["requests", "list", ...org, "--method", "POST", "--hours", "1", "--limit", "1"], at),
+      (found) => found.length === 1
+    )
+    expect(requests[0]).toMatchObject({ method: "POST", keyId: made.keyId })
+    expect(await okJson(["requests", "show", requests[0].id, ...org], at)).toMatchObject({ id: requests[0].id })
+    expect(await ok(["requests", "list", ...org, "--status", "5xx"], at)).toBe("No such request.\n")
+    expect(refusal(await sluice(["requests", "list", ...org, "--status", "none"], at))).toContain("'status'")
+    const acts = await okJson(["audit", "list", "--act", "send.lifted", "--subject", made.organization], at)
+    expect(acts).toMatchObject([{ act: "send.lifted", subject: made.organization }])
+    const entries = await okJson(["audit", "list", ...org, "--act", "domain.added"], at)
+    expect(entries).toMatchObject([{ act: "domain.added", actor: { type: "key", id: made.keyId } }])
+    expect(await ok(["audit", "list", ...org], at)).toContain("send.cap_set")
+    expect(refusal(await sluice(["audit", "list", ...org, "--subject", "x"], at))).toContain("not both")
   })
 
   it("[platform 11.6] lists invoices of all organizations by state and month, and shows one", async () => {

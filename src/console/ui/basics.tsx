@@ -220,16 +220,19 @@ export const Meter = ({
   label,
   used,
   limit,
-  note
+  note,
+  isProgress = false
 }: {
   readonly label: string
   readonly used: number
+  /** Whether a full one is good: the end of a work, and no limit. */
+  readonly isProgress?: boolean
   /** Null for no limit. */
   readonly limit: number | null
   readonly note?: ComponentChildren
 }) => {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, used / limit)
-  const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "good"
+  const tone = isProgress ? "good" : share >= 1 ? "bad" : share >= 0.8 ? "warn" : "good"
   return (
     <div class="meter">
       <div class="line">

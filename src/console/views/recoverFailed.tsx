@@ -126,7 +126,7 @@ const Run = ({
         </p>
       )}
       {progress !== undefined && total > 0 && (
-        <Meter label="Sent again" used={progress.sent + progress.refused} limit={total} />
+        <Meter label="Sent again" used={progress.sent + progress.refused} limit={total} isProgress />
       )}
       <div class="buttons">
         {data !== undefined && total > 0 && progress === undefined && (

@@ -73,6 +73,12 @@ describe("the standing of an account", () => {
     expect(changesStage(quiet)).toBe(false)
   })
 
+  it("stays where it is when a fact of before comes again", () => {
+    const lifted = fold([began, { _tag: "Paused", at: 3, reason: "spike" }, { _tag: "Lifted", at: 7 }])
+    expect(fold([{ _tag: "Paused", at: 3, reason: "spike" }], lifted)).toEqual(lifted)
+    expect(fold([began], lifted)).toEqual(lifted)
+  })
+
   const Steps = Schema.Array(Schema.Struct({ kind: Schema.Literals(kinds), after: Schema.Literals([0, 1, 2]) }))
 
   it.prop("agrees with the account in stage and risk, and takes facts again without a change", [Steps], ([steps]) => {
