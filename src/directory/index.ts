@@ -70,7 +70,12 @@ export {
   ShownChange
 } from "./ingestionSchema.ts"
 export type { DirectoryState } from "./load.ts"
-export { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "./migrations.ts"
+export {
+  addDirectoryBlocks,
+  addDirectoryDetails,
+  createDirectoryTables,
+  createIngestionFailures
+} from "./migrations.ts"
 export type {
   AreaCodeRecord,
   BlockRecord,

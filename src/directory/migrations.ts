@@ -134,7 +134,7 @@ export const addDirectoryBlocks = Effect.gen(function* () {
       check (kind in (${oneOf(datasetKinds)}))`
 })
 
-/** Files that were not taken, the newest thousand (docs/directory.md, 6). */
+/** The table of files that were not taken, the newest thousand (docs/directory.md, 6). See {@link createDirectoryTables}. */
 export const createIngestionFailures = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
