@@ -103,7 +103,13 @@ export const layerAccounts = HttpApiBuilder.group(
         }).pipe(Effect.catchTags(failures)),
       rates: ({ query: { cursor, limit = defaultCursorPageSize, own, search } }) =>
         Effect.gen(function* () {
-          const { data, pagination } = yield* organizations.list({ cursor, limit, search, hasOwnRate: own === "true" })
+          const { data, pagination } = yield* organizations.list({
+            cursor,
+            limit,
+            search,
+            hasOwnRate: own === "true",
+            listName: "rates"
+          })
           return { data: yield* withAnswers(data, rateOf(rates)), pagination }
         }).pipe(Effect.catchTags(failures))
     })

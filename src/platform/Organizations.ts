@@ -102,6 +102,8 @@ export class Organizations extends Context.Service<
       readonly cursor: string | undefined
       readonly search?: string | undefined
       readonly hasOwnRate?: boolean | undefined
+      /** The name of another list of the same items, whose cursors are its own. */
+      readonly listName?: string | undefined
     }) => Effect.Effect<Page<Organization>, InvalidCursor | SqlError.SqlError>
     readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound | SqlError.SqlError>
     /**
@@ -206,8 +208,8 @@ export class Organizations extends Context.Service<
 /** Lists the newest organizations that fulfil the filters. */
 const makeList = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): Organizations["Service"]["list"] =>
   Effect.fn("Organizations.list")(function* (options) {
-    const { cursor, hasOwnRate = false, limit, search } = options
-    const name = search === undefined && !hasOwnRate ? list : JSON.stringify([list, search, hasOwnRate])
+    const { cursor, hasOwnRate = false, limit, listName = list, search } = options
+    const name = search === undefined && !hasOwnRate ? listName : JSON.stringify([listName, search, hasOwnRate])
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
     const conditions = [
       sql`deleted_at is null`,
