@@ -34,7 +34,9 @@ export const ShownPartition = Schema.Struct({
   status: Schema.String.annotate({ description: "Serving, or why it cannot be asked" }),
   epoch: Schema.NullOr(Schema.Int),
   sequence: Schema.NullOr(Schema.Int),
-  lag: Schema.NullOr(Schema.Int).annotate({ description: "Frames that its reactor has not worked on yet" })
+  lag: Schema.NullOr(Schema.Int).annotate({ description: "Frames that its reactor has not worked on yet" }),
+  waiting: Schema.NullOr(Schema.Int).annotate({ description: "Commands that wait; null where nobody says it" }),
+  actors: Schema.NullOr(Schema.Int).annotate({ description: "Actors in memory; null where nobody says it" })
 }).annotate({ identifier: "ShownPartition" })
 
 /** The view of `sluice cluster status`. */
@@ -72,12 +74,12 @@ export class ClusterView extends Context.Service<
       const reportOf = (partition: number) =>
         Effect.match(Effect.timeout(atOwner(context, partition, "report"), reportMillis), {
           onSuccess: (found) => {
-            const { epoch, lag, sequence, status } = found as OwnerReport
-            return { status, epoch, sequence, lag: lag ?? null }
+            const { actors, epoch, lag, sequence, status, waiting } = found as OwnerReport
+            return { status, epoch, sequence, lag: lag ?? null, waiting: waiting ?? null, actors: actors ?? null }
           },
           onFailure: (error) => {
             const status = error._tag === "TimeoutError" ? "its owner does not answer now" : error.message
-            return { status, epoch: null, sequence: null, lag: null }
+            return { status, epoch: null, sequence: null, lag: null, waiting: null, actors: null }
           }
         })
       const show = Effect.gen(function* () {
@@ -93,11 +95,12 @@ export class ClusterView extends Context.Service<
           { concurrency: askedAtOnce }
         )
         if (membership === undefined) {
+          const startedAt = Math.round(performance.timeOrigin)
           const alone = { name: "this machine", version: build(), role: "all", level: knownFormats.newest }
           return {
             placement: "machine" as const,
             level: context.placement.level?.() ?? knownFormats.newest,
-            nodes: [{ ...alone, startedAt: null, silentMillis: 0, isDraining: false, partitions: all }],
+            nodes: [{ ...alone, startedAt, silentMillis: 0, isDraining: false, partitions: all }],
             partitions
           }
         }

@@ -6,7 +6,12 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { version } from "../common/version.ts"
-import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts"
+import {
+  IngestionEvent,
+  IngestionFailureRecord,
+  IngestionRecord,
+  PresentIngestion
+} from "../directory/ingestionSchema.ts"
 import { exampleTypes } from "../events/TestEvents.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
@@ -17,9 +22,11 @@ import { RequestDetailShown, RequestsPage, recordId, requestsQuery } from "../pl
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
+import { accountsGroup } from "./accountsApi.ts"
+import { actsGroup } from "./actsApi.ts"
 import { consoleGroup, signInGroup } from "./consoleApi.ts"
 import { clusterGroup, engineGroup, parkedGroup } from "./engineApi.ts"
-import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
+import { cursorPage, idempotent, name, pagination, Replayed, searchText } from "./forms.ts"
 import { invoicesGroup } from "./invoicesApi.ts"
 import { lookupsGroup } from "./lookupsApi.ts"
 import { organizationId as id } from "./organizationId.ts"
@@ -122,10 +129,16 @@ const organizations = HttpApiGroup.make("organizations")
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     }).annotateMerge(OpenApi.annotations({ summary: "Set custom limits" })),
     HttpApiEndpoint.get("list", "/admin/v1/organizations", {
-      query: cursorPage,
+      query: {
+        ...cursorPage,
+        search: Schema.optional(searchText).annotate({
+          description:
+            "Organizations that it finds alone: words of the name or of the contact's address, each by its beginning; the id; the id of a key; the beginning of a domain or an address that sends"
+        })
+      },
       success: Schema.Struct({ data: Schema.Array(Organization), pagination }),
       error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
-    }),
+    }).annotateMerge(OpenApi.annotations({ summary: "List or find organizations, newest first" })),
     HttpApiEndpoint.get("get", "/admin/v1/organizations/:id", {
       params: { id },
       success: Organization,
@@ -223,6 +236,27 @@ const ingestions = HttpApiGroup.make("ingestions")
         summary: "Ingest published numbering files",
         description:
           "Paths as the server sees them, or addresses. The answer reports progress and ends with a summary a file."
+      })
+    ),
+    HttpApiEndpoint.get("state", "/admin/v1/ingestions/state", {
+      success: Schema.Struct({
+        present: Schema.Array(PresentIngestion).annotate({ description: "Files that this process works on" }),
+        latest: Schema.Array(IngestionRecord).annotate({ description: "The last file of each kind that was taken" })
+      }),
+      error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+    }).annotateMerge(OpenApi.annotations({ summary: "Show what is ingested now, and the newest data of each kind" })),
+    HttpApiEndpoint.get("failures", "/admin/v1/ingestions/failures", {
+      query: {
+        limit: Schema.optional(integerParameter(1, maximumPageSize)),
+        before: Schema.optional(integerParameter(1))
+      },
+      success: Schema.Struct({ data: Schema.Array(IngestionFailureRecord) }),
+      error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List files that were not taken, newest first",
+        description:
+          "The newest thousand, of runs that store. `before` takes the id of the last one listed and continues from there."
       })
     ),
     HttpApiEndpoint.get("list", "/admin/v1/ingestions", {
@@ -328,6 +362,8 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(parkedGroup)
   .add(sendGroup)
   .add(whatIfGroup)
+  .add(accountsGroup)
+  .add(actsGroup)
   .add(invoicesGroup)
   .add(signInGroup)
   .add(consoleGroup)

@@ -25,11 +25,14 @@ import {
 } from "../http/wireErrors.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Organizations } from "../platform/Organizations.ts"
-import { RiskSignals } from "../send/index.ts"
+import { AccountList, RiskSignals } from "../send/index.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
+import { ActList } from "./ActList.ts"
 import { AdminActs } from "./AdminActs.ts"
+import { layerAccounts } from "./accountsHttp.ts"
+import { layerActs } from "./actsHttp.ts"
 import { AdminAccess, AdminApi } from "./adminApi.ts"
 import { ClusterView } from "./ClusterView.ts"
 import { layerAdminConsole, layerSignIn } from "./consoleHttp.ts"
@@ -164,6 +167,15 @@ const layerIngestions = HttpApiBuilder.group(
                 unavailable
               ),
           Stream.tap(ingestions.run(payload.sources, payload), served)
+        ),
+      state: () =>
+        Effect.all({ present: ingestions.present, latest: ingestions.latest }).pipe(
+          Effect.catchTag("SqlError", unavailable)
+        ),
+      failures: ({ query }) =>
+        ingestions.failures(query).pipe(
+          Effect.map((data) => ({ data })),
+          Effect.catchTag("SqlError", unavailable)
         ),
       list: ({ query }) =>
         ingestions.historyPage(query).pipe(
@@ -342,7 +354,12 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerParked,
   layerSend,
   layerWhatIf,
+  layerAccounts,
+  layerActs,
   layerInvoices,
   layerSignIn,
   layerAdminConsole
-).pipe(Layer.provide(OrganizationDeletion.layer), Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))
+).pipe(
+  Layer.provide(OrganizationDeletion.layer),
+  Layer.provide(Layer.mergeAll(AdminActs.layer, RiskSignals.layer(), AccountList.layer, ActList.layer))
+)

@@ -5,9 +5,17 @@
 import { Schema } from "effect"
 import { IdempotencyKey } from "../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
+import { maximumSearchLength } from "../platform/organizationSearch.ts"
 
 export const name = Schema.String.check(
   Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,200}$/u, { message: "Expected 1 to 200 characters" })
+)
+
+/** A text to search for. */
+export const searchText = Schema.String.check(
+  Schema.isPattern(/^[^\p{Cc}\p{Cs}]{2,200}$/u, {
+    message: `Expected a text of 2 to ${maximumSearchLength} characters`
+  })
 )
 
 export const pagination = Schema.Struct({

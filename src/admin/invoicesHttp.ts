@@ -2,15 +2,24 @@
  * Handles requests to the admin API's group for invoices. Needs `Invoices`, `Subscriptions`, `Organizations` and
  * `AdminActs`.
  */
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { InvoiceSettled, Invoices, Subscriptions } from "../billing/index.ts"
+import { InvoiceSettled, Invoices, invoiceDocument, Subscriptions } from "../billing/index.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
-import { EnvelopeStateConflict } from "../http/wireErrors.ts"
+import { EnvelopeNotFound, EnvelopeStateConflict, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminApi } from "./adminApi.ts"
 import { invalidCursor, notFound, repeatable, unavailable } from "./failures.ts"
+
+const missing = { InvoiceNotFound: (error: Error) => Effect.fail(notFound(error)), SqlError: unavailable }
+
+/** The times of a month of UTC, such as 2026-11. */
+const spanOf = (month: string | undefined) => {
+  if (month === undefined) return {}
+  const [year, number] = month.split("-").map(Number) as [number, number]
+  return { since: Date.UTC(year, number - 1), until: Date.UTC(year, number) }
+}
 
 export const layerInvoices = HttpApiBuilder.group(
   AdminApi,
@@ -45,10 +54,24 @@ export const layerInvoices = HttpApiBuilder.group(
         })
       )
     return handlers.handleAll({
-      open: ({ query }) =>
+      all: ({ query: { cursor, limit = defaultCursorPageSize, month, status = "open" } }) =>
         invoices
-          .open({ limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
+          .all({ limit, cursor, status: status === "any" ? undefined : status, ...spanOf(month) })
           .pipe(Effect.catchTags({ InvalidCursor: () => Effect.fail(invalidCursor()), SqlError: unavailable })),
+      get: ({ params: { id } }) => invoices.get(id).pipe(Effect.catchTags(missing)),
+      document: ({ params: { id } }) =>
+        Effect.gen(function* () {
+          const invoice = yield* invoices.get(id).pipe(Effect.catchTags(missing))
+          if (invoice.pdfUrl !== null)
+            return yield* EnvelopeNotFound.of("The service that takes payments makes this document: see pdfUrl.")
+          const document = Effect.catch(invoiceDocument(invoice), (error) =>
+            Effect.andThen(
+              Effect.logWarning("An invoice could not be shown", error),
+              Effect.fail(EnvelopeUnavailable.of("The invoice cannot be made right now; the request is safe to repeat"))
+            )
+          )
+          return Stream.succeed(yield* document)
+        }),
       list: ({ params, query }) =>
         Effect.andThen(
           organizations.get(params.id),

@@ -9,6 +9,7 @@ import { auditTable } from "../platform/audit/AuditLog.ts"
 import { memberLinksTable } from "../platform/people/memberTables.ts"
 import { requestsTable } from "../platform/requests/requestsTable.ts"
 import { accountFactsTable } from "../send/account/operator/accountFacts.ts"
+import { accountsTable } from "../send/account/operator/accountStages.ts"
 import { emailTermsTable } from "../send/emails/searchTable.ts"
 import { emailsTable } from "../send/emails/table.ts"
 import { sendJobsTable } from "../send/handoff/tables.ts"
@@ -41,6 +42,7 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = 
   { table: reportsTable, key: reportsKey },
   { table: "send_domains", key: "id" },
   { table: "send_senders", key: "id" },
+  { table: accountsTable, key: "organization_id, mode" },
   { table: accountFactsTable, key: "organization_id, mode, decided_at, sequence, idx" },
   { table: "webhook_idempotency", key: "organization_id, livemode, key" },
   { table: "webhook_secrets", key: "id" },

@@ -133,7 +133,7 @@ export const layerOrganizations = HttpApiBuilder.group(
       remove: ({ params, query }) => deletionAnswered(deletion.remove(params.id, query.name)),
       list: ({ query }) =>
         organizations
-          .list({ limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
+          .list({ limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, search: query.search })
           .pipe(Effect.catchTags({ InvalidCursor: () => Effect.fail(invalidCursor()), SqlError: unavailable })),
       get: ({ params }) =>
         organizations

@@ -44,6 +44,11 @@ const custom = Schema.Struct({
 
 const time = Schema.NullOr(Schema.Int).annotate({ description: "Milliseconds since the Unix epoch" })
 
+/** An account is paused when a `count` reaches its `limit`. */
+export const Triggers = Schema.Array(
+  Schema.Struct({ trigger: Schema.Literals(pauseReasons), count: Schema.Int, limit: Schema.Int })
+)
+
 export const SendAccountShown = Schema.Struct({
   mode: Schema.Literals(modes),
   trustStage: Schema.Literals(stages),
@@ -58,6 +63,12 @@ export const SendAccountShown = Schema.Struct({
     ),
     requestsPerMinute: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Int, Schema.Literal("unlimited")])))
   }).annotate({ description: "The limit that an operator has set; null for the plan's and the risk's own" }),
+  triggers: Schema.NullOr(Triggers).annotate({
+    description: "The progress of each trigger of a pause (9.4); empty but on probation, null where it is not known"
+  }),
+  emailsThisMonth: Schema.NullOr(Schema.Int).annotate({
+    description: "Emails of the present month; null where it is not known"
+  }),
   inForce: Schema.Struct({
     emailsPerMonth: Schema.Union([Schema.Int, Schema.Literal("unlimited")]),
     probation: Schema.NullOr(

@@ -44,7 +44,7 @@ import { sendRequestLimiter } from "../send/emails/SendRate.ts"
 import { feedbackSignal } from "../send/feedback/intake/feedbackSignal.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
 import { handoffProjection } from "../send/handoff/projection.ts"
-import { accountFactsProjection, sendActors } from "../send/index.ts"
+import { accountFactsProjection, accountStagesProjection, sendActors } from "../send/index.ts"
 import { AcceptedTerms } from "../send/search/AcceptedTerms.ts"
 import { TalkActor } from "../talk/TalkActor.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
@@ -78,6 +78,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
   ...Reactor.combine<ProjectionServices>(projectionsName, [
     organizationProjection,
     accountFactsProjection,
+    accountStagesProjection,
     handoffProjection,
     emailsProjection,
     suppressionsProjection,

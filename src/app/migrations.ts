@@ -3,15 +3,21 @@
  * ones go to the end, whichever product they belong to.
  */
 import { Effect } from "effect"
-import { addModeOfCheckouts, createBillingTables } from "../billing/tables.ts"
+import { addModeOfCheckouts, addOperatorIndexesOfInvoices, createBillingTables } from "../billing/tables.ts"
 import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryChanges } from "../directory/changes.ts"
 import { createDirectoryImage } from "../directory/indexImage.ts"
-import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../directory/migrations.ts"
+import {
+  addDirectoryBlocks,
+  addDirectoryDetails,
+  createDirectoryTables,
+  createIngestionFailures
+} from "../directory/migrations.ts"
 import { addObjectOfEvents, addReachOfEvents, createEventTables, eventIndexes } from "../events/migrations.ts"
 import { createAuditTable } from "../platform/audit/AuditLog.ts"
 import {
   addDeletionOfOrganizations,
+  addOperatorIndexes,
   addRequestRate,
   createConsoleTables,
   createPlatformTables,
@@ -34,11 +40,12 @@ import {
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
 import { createDayFunctions } from "../postgres/runtimeRole.ts"
+import { createAccountsTable } from "../send/account/operator/accountsTable.ts"
 import { createEmailTerms } from "../send/emails/searchTable.ts"
 import { addDomainOfEmails, createEmailsTable, emailIndexes, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createEmailHours } from "../send/metrics/emailHours.ts"
-import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
+import { addOperatorIndexesOfSenders, createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { addDomainAuthentication } from "../send/senders/authentication/table.ts"
 import { createNextDomainKeys } from "../send/senders/domains/domainKeys.ts"
 import { createReportTables } from "../send/senders/reports/tables.ts"
@@ -106,7 +113,18 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 47, name: "reports about domains", run: createReportTables },
   { number: 48, name: "search of emails", run: createEmailTerms },
   { number: 49, name: "members of organizations", run: createMemberTables },
-  { number: 50, name: "modes of checkouts", run: addModeOfCheckouts }
+  { number: 50, name: "modes of checkouts", run: addModeOfCheckouts },
+  {
+    number: 52,
+    name: "lists of operators",
+    run: Effect.all([
+      addOperatorIndexes,
+      addOperatorIndexesOfSenders,
+      addOperatorIndexesOfInvoices,
+      createIngestionFailures
+    ])
+  },
+  { number: 53, name: "accounts by their standing", run: createAccountsTable }
 ]
 
 /** The indexes that are built while the platform runs, where a migration has left them out. */

@@ -67,6 +67,13 @@ interface PageOptions {
   readonly cursor: string | undefined
 }
 
+/** The invoices of all organizations that are listed. Times are Unix milliseconds: from `since` on, before `until`. */
+export interface InvoiceFilter extends PageOptions {
+  readonly status?: InvoiceStatus | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
+
 export class Invoices extends Context.Service<
   Invoices,
   {
@@ -75,8 +82,8 @@ export class Invoices extends Context.Service<
       organizationId: string,
       options: PageOptions
     ) => Effect.Effect<Page<Invoice>, InvalidCursor | SqlError.SqlError>
-    /** Lists the invoices of all organizations that wait for payment, newest first. */
-    readonly open: (options: PageOptions) => Effect.Effect<Page<Invoice>, InvalidCursor | SqlError.SqlError>
+    /** Lists the invoices of all organizations, newest first. */
+    readonly all: (filter: InvoiceFilter) => Effect.Effect<Page<Invoice>, InvalidCursor | SqlError.SqlError>
     readonly get: (id: string) => Effect.Effect<Invoice, InvoiceNotFound | SqlError.SqlError>
     /** The address of an invoice's document, good for an hour, on a server at this address. */
     readonly documentUrl: (invoice: Invoice, publicUrl: string) => Effect.Effect<string>
@@ -119,7 +126,17 @@ const make = Effect.gen(function* () {
   return Invoices.of({
     list: (organizationId, options) =>
       page(`invoices ${organizationId}`, sql`organization_id = ${organizationId}`, options),
-    open: (options) => page("open invoices", sql`status = 'open'`, options),
+    all: ({ since, status, until, ...options }) =>
+      page(
+        JSON.stringify(["invoices of all", status, since, until]),
+        sql.and([
+          sql`true`,
+          ...(status === undefined ? [] : [sql`status = ${status}`]),
+          ...(since === undefined ? [] : [sql`created_at >= ${new Date(since)}`]),
+          ...(until === undefined ? [] : [sql`created_at < ${new Date(until)}`])
+        ]),
+        options
+      ),
     get,
     documentUrl: ({ id, pdfUrl }, publicUrl) =>
       Effect.map(Clock.currentTimeMillis, (now) => {

@@ -6,6 +6,7 @@ export { BillingUnavailable, InvoiceNotFound, InvoiceSettled } from "./errors.ts
 export { type Invoice, Invoices } from "./Invoices.ts"
 export { invoicesProjection } from "./invoicesProjection.ts"
 export { type BillingFact, type BillingReply, initialBilling, type Settlement, type Terms } from "./model.ts"
+export { invoiceDocument } from "./pdf/invoiceDocument.ts"
 export { builtInCatalogue, type PriceCatalogue, parseCatalogue } from "./prices.ts"
 export { BillingActor } from "./rules.ts"
 export { layerStripe, type StripeMissing, StripeNotices, type StripeOptions } from "./StripePayments.ts"

@@ -55,3 +55,10 @@ export const createBillingTables = Effect.gen(function* () {
     insert into platform_secrets
     values ('invoices', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''))`
 })
+
+/** The indexes by which operators list invoices of all organizations (docs/platform.md, 11.6). */
+export const addOperatorIndexesOfInvoices = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`create index invoices_of_all on invoices (created_at desc, id desc)`
+  yield* sql`create index invoices_by_status on invoices (status, created_at desc, id desc)`
+})

@@ -46,7 +46,18 @@ export const commandExamples: Readonly<Record<string, ReadonlyArray<CommandExamp
   "sluice sites list": [["sluice sites list --org org_1a2b", "newest first"]],
   "sluice sites revoke": [["sluice sites revoke sic_1a2b", "from its next request on"]],
   "sluice invoices": [["sluice invoices list", "those that wait for payment"]],
-  "sluice invoices list": [["sluice invoices list --json", "for programs"]],
+  "sluice invoices list": [
+    ["sluice invoices list --json", "for programs"],
+    ["sluice invoices list --status any --month 2026-11", "all of a month"]
+  ],
+  "sluice requests": [["sluice requests list --org org_1a2b", "what its keys asked for"]],
+  "sluice requests list": [["sluice requests list --org org_1a2b --status 4xx --hours 24", "the failures of a day"]],
+  "sluice requests show": [["sluice requests show rq_1a2b --org org_1a2b", "with the bodies of a failure"]],
+  "sluice audit": [["sluice audit list", "what operators did"]],
+  "sluice audit list": [
+    ["sluice audit list --act send.lifted --hours 168", "the pauses that operators lifted in a week"],
+    ["sluice audit list --org org_1a2b", "all acts on an organization"]
+  ],
   "sluice invoices pay": [["sluice invoices pay in_1a2b", "the plan is in force"]],
   "sluice invoices fail": [["sluice invoices fail in_1a2b", "the grace begins"]],
   "sluice numbers": [["sluice numbers list --org org_1a2b", "an organization's own numbers"]],

@@ -94,7 +94,7 @@ const commandGroups: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Subcommands for organizations": ["orgs", "people", "keys", "console", "numbers", "sites", "invoices"],
   "Subcommands for email": ["send", "domains", "suppressions", "feedback"],
   "Subcommands for developers": ["listen", "trigger", "mcp", "simulate"],
-  "Subcommands to look inside": ["inspect", "parked"],
+  "Subcommands to look inside": ["inspect", "parked", "requests", "audit"],
   "Subcommands to back up and repair": ["backup", "restore", "recover"]
 }
 

@@ -12,6 +12,14 @@ const list = Command.make(
   "list",
   {
     org: Flag.String("org").pipe(Flag.withDescription("All invoices of this organization"), Flag.optional),
+    status: Flag.Literals("status", ["draft", "open", "paid", "void", "uncollectible", "any"]).pipe(
+      Flag.withDescription("Invoices in this state, instead of those that wait for payment; any for all"),
+      Flag.optional
+    ),
+    month: Flag.String("month").pipe(
+      Flag.withDescription("Invoices of this month of UTC alone, such as 2026-11"),
+      Flag.optional
+    ),
     ...common
   },
   (flags) =>
@@ -21,7 +29,14 @@ const list = Command.make(
         const client = yield* AdminClient
         const invoices = yield* everyPage((query) =>
           Option.match(flags.org, {
-            onNone: () => client.invoices.open({ query }),
+            onNone: () =>
+              client.invoices.all({
+                query: {
+                  ...query,
+                  ...(Option.isSome(flags.status) ? { status: flags.status.value } : {}),
+                  ...(Option.isSome(flags.month) ? { month: flags.month.value } : {})
+                }
+              }),
             onSome: (id) => client.invoices.list({ params: { id }, query })
           })
         )
@@ -38,11 +53,17 @@ const list = Command.make(
                 one.status === "open" && one.failedAt !== null ? "open, failed" : one.status,
                 shownTime(one.createdAt)
               ]),
-              Option.isSome(flags.org) ? "No invoices yet." : "No invoice waits for payment."
+              Option.isSome(flags.org)
+                ? "No invoices yet."
+                : Option.isSome(flags.status) || Option.isSome(flags.month)
+                  ? "No such invoice."
+                  : "No invoice waits for payment."
             )
       })
     )
-).pipe(Command.withDescription("List the invoices that wait for payment, amounts in the currency's minor unit"))
+).pipe(
+  Command.withDescription("List the invoices that wait for payment, or others, amounts in the currency's minor unit")
+)
 
 const settle = (name: "pay" | "fail", said: string, description: string) =>
   Command.make(name, { id: Argument.String("id"), ...common }, (flags) =>

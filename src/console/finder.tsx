@@ -1,23 +1,13 @@
 /** Opens the view of any id, and searches emails and events: one box for everything, by `/` or Ctrl-K. */
 import { useEffect, useRef } from "preact/hooks"
+import { placeOfId } from "./idPlaces.ts"
 import { go } from "./router.ts"
 import { hasScope, hasService } from "./session.ts"
 
-/** Views of single objects, by the beginnings of their ids. */
-const views: ReadonlyArray<readonly [prefix: string, place: (id: string) => string]> = [
-  ["em_", (id) => `/emails/${id}`],
-  ["evt_", (id) => `/events/${id}`],
-  ["we_", (id) => `/endpoints/${id}`],
-  ["dom_", (id) => `/domains/${id}`],
-  ["rq_", (id) => `/requests/${id}`],
-  ["req_", (id) => `/requests?requestId=${id}`],
-  ["key_", (id) => `/emails?key=${id}`]
-]
-
 /** The place that a text means; undefined if this session has none for it. */
 export const placeOf = (text: string): string | undefined => {
-  const view = views.find(([prefix]) => new RegExp(`^${prefix}[\\w-]+$`).test(text))
-  if (view !== undefined) return view[1](text)
+  const view = placeOfId(text)
+  if (view !== undefined) return view
   if (hasService("send")) return `/emails?search=${encodeURIComponent(text)}`
   return hasScope("platform:events:read") ? `/events?object=${encodeURIComponent(text)}` : undefined
 }

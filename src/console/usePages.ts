@@ -8,26 +8,30 @@ export interface Loaded<A> {
   /** Why there is no data, or no newer. */
   readonly error: ApiError | undefined
   readonly isLoading: boolean
+  /** When the shown data was answered, in Unix milliseconds. */
+  readonly loadedAt: number | undefined
   readonly reload: () => void
 }
 
 const asError = (cause: unknown): ApiError =>
   cause instanceof ApiError ? cause : new ApiError(0, "failed", wordsOf(cause))
 
+const nothingYet = { data: undefined, error: undefined, isLoading: true, loadedAt: undefined }
+
 /** Loads when what it depends on changes, and on `reload`. What was shown stays until the new answer is there. */
 export const useLoad = <A>(load: () => Promise<A>, deps: ReadonlyArray<unknown>): Loaded<A> => {
-  const [state, setState] = useState<Omit<Loaded<A>, "reload">>({ data: undefined, error: undefined, isLoading: true })
+  const [state, setState] = useState<Omit<Loaded<A>, "reload">>(nothingYet)
   const turn = useRef(0)
   const run = useCallback(() => {
     const mine = ++turn.current
     setState((before) => ({ ...before, isLoading: true }))
     load().then(
-      (data) => mine === turn.current && setState({ data, error: undefined, isLoading: false }),
+      (data) => mine === turn.current && setState({ data, error: undefined, isLoading: false, loadedAt: Date.now() }),
       (cause) => mine === turn.current && setState((before) => ({ ...before, error: asError(cause), isLoading: false }))
     )
   }, deps)
   useEffect(() => {
-    setState({ data: undefined, error: undefined, isLoading: true })
+    setState(nothingYet)
     run()
     return () => {
       turn.current++

@@ -1,13 +1,21 @@
 import { Worker as WorkerThread } from "node:worker_threads"
 import * as NodeWorker from "@effect/platform-node/NodeWorker"
-import { Context, Effect, Layer, Queue, Redacted, Semaphore, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Queue, Redacted, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Worker } from "effect/workers"
 import { type Admission, admitUsual } from "./fileAdmission.ts"
 import { bundledSources } from "./files/bundledSources.ts"
 import { sourceName } from "./files/download.ts"
 import { layer as readersLayer } from "./files/read.ts"
-import { type IngestionEvent, IngestionProgress, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"
+import {
+  type IngestionEvent,
+  type IngestionFailure,
+  type IngestionFailureRecord,
+  IngestionProgress,
+  type IngestionRecord,
+  IngestionStopped,
+  type PresentIngestion
+} from "./ingestionSchema.ts"
 import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts"
 import type { DatasetKind } from "./model.ts"
 
@@ -43,6 +51,17 @@ export class Ingestions extends Context.Service<
       /** Only ingestions before the one with this id. */
       readonly before?: number | undefined
     }) => Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
+    /** The files that this process works on now, a run each. */
+    readonly present: Effect.Effect<ReadonlyArray<PresentIngestion>>
+    /** Files that were not taken, newest first; the newest thousand are kept. */
+    readonly failures: (page?: {
+      /** 1 to 100, default 100. */
+      readonly limit?: number | undefined
+      /** Only failures before the one with this id. */
+      readonly before?: number | undefined
+    }) => Effect.Effect<ReadonlyArray<IngestionFailureRecord>, SqlError.SqlError>
+    /** The last file of each kind that was taken. */
+    readonly latest: Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
     /** The newest page of the history. */
     readonly history: Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
   }
@@ -73,6 +92,9 @@ export const runsAtOnce = 4
 
 /** Ingestions in one page of history, and the default. */
 export const historyPageMaximum = 100
+
+/** Failures that are kept. */
+const keptFailures = 1_000
 
 /** The options of a worker thread. See {@link Ingestions}. */
 export interface WorkerOptions {
@@ -112,35 +134,104 @@ interface HistoryRow extends Omit<IngestionRecord, "startedAt" | "finishedAt"> {
   readonly finishedAt: Date
 }
 
+/** Reads and keeps what was ingested, and what was not taken. */
+const makeHistory = (sql: SqlClient.SqlClient) => {
+  /** Keeps a failure. One that cannot be kept was reported all the same. */
+  const keepFailure = ({ code, message, source }: IngestionFailure) =>
+    Effect.gen(function* () {
+      const at = new Date(yield* Clock.currentTimeMillis)
+      yield* sql`
+        insert into directory_ingestion_failures (at, source, code, message)
+        values (${at}, ${source}, ${code}, ${message})`
+      yield* sql`
+        delete from directory_ingestion_failures
+        where id <= (select max(id) from directory_ingestion_failures) - ${keptFailures}`
+    }).pipe(Effect.catch((error) => Effect.logWarning("The failure of an ingestion could not be kept", error)))
+
+  const limitOf = (limit: number = historyPageMaximum): number => {
+    if (Number.isInteger(limit) && limit >= 1 && limit <= historyPageMaximum) return limit
+    throw new RangeError(`limit must be an integer from 1 to ${historyPageMaximum}, not ${limit}`)
+  }
+  const columns = sql.literal(
+    `id, kind, source, publication_date::text as "publicationDate", sha256,
+      started_at as "startedAt", finished_at as "finishedAt", read, added, changed, removed, malformed`
+  )
+  const recordOf = (row: HistoryRow): IngestionRecord => ({
+    ...row,
+    startedAt: row.startedAt.toISOString(),
+    finishedAt: row.finishedAt.toISOString()
+  })
+  const before = (id: number | undefined) => (id === undefined ? sql`true` : sql`id < ${id}`)
+
+  const historyPage: Ingestions["Service"]["historyPage"] = Effect.fnUntraced(function* (page = {}) {
+    const limit = limitOf(page.limit)
+    const rows = yield* sql<HistoryRow>`
+      select ${columns} from directory_ingestions where ${before(page.before)} order by id desc limit ${limit}`
+    return rows.map(recordOf)
+  })
+
+  const failures: Ingestions["Service"]["failures"] = Effect.fnUntraced(function* (page = {}) {
+    const limit = limitOf(page.limit)
+    const rows = yield* sql<Omit<IngestionFailureRecord, "at"> & { readonly at: Date }>`
+      select id, at, source, code, message from directory_ingestion_failures
+      where ${before(page.before)} order by id desc limit ${limit}`
+    return rows.map((row) => ({ ...row, at: row.at.toISOString() }))
+  })
+
+  return {
+    keepFailure,
+    historyPage,
+    failures,
+    latest: Effect.map(
+      sql<HistoryRow>`select distinct on (kind) ${columns} from directory_ingestions order by kind, id desc`,
+      (rows) => rows.map(recordOf)
+    ),
+    history: Effect.suspend(() => historyPage())
+  }
+}
+
 const make = Effect.fnUntraced(function* (ingest: Run) {
   const sql = yield* SqlClient.SqlClient
   const running = yield* Semaphore.make(runsAtOnce)
+  const { keepFailure, ...kept } = makeHistory(sql)
 
-  const underWay = new Set<string>()
+  const underWay = new Map<string, PresentIngestion>()
 
   const run = (sources: ReadonlyArray<string>, options: RunOptions = {}) => {
     const source = sourceName(sources[0] ?? "")
+    const isDry = options.dryRun ?? false
     // Scoped: one that is interrupted as its turn comes gives it back.
     const taken = Effect.andThen(
       running.takeScoped(1),
       Effect.acquireRelease(
-        Effect.sync(() => underWay.add(source)),
+        Effect.map(Clock.currentTimeMillis, (startedAt) =>
+          underWay.set(source, { source, startedAt, phase: "opening", rows: 0, fraction: null, isDry })
+        ),
         () => Effect.sync(() => underWay.delete(source))
       )
     )
+    const told = (event: IngestionEvent) => {
+      if (event._tag === "Failed") return isDry ? Effect.void : keepFailure(event)
+      const present = underWay.get(source)
+      if (event._tag !== "Progress" || present === undefined) return Effect.void
+      const { fraction, phase, rows } = event
+      return Effect.sync(() => {
+        underWay.set(source, { ...present, source: event.source, phase, rows, fraction })
+      })
+    }
     const whole = Stream.unwrap(
       Effect.as(
         taken,
         ingest(sources, {
-          dryRun: options.dryRun ?? false,
+          dryRun: isDry,
           allowOlder: options.allowOlder ?? admitUsual.allowOlder,
           allowRemovals: options.allowRemovals ?? admitUsual.allowRemovals,
           retire: options.retire ?? admitUsual.retire
         })
       )
-    )
+    ).pipe(Stream.tap(told))
     return Stream.suspend(() =>
-      underWay.size < runsAtOnce ? whole : Stream.concat(Stream.succeed(waiting(source, underWay)), whole)
+      underWay.size < runsAtOnce ? whole : Stream.concat(Stream.succeed(waiting(source, underWay.keys())), whole)
     )
   }
 
@@ -152,36 +243,20 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
     })
   )
 
-  const historyPage: Ingestions["Service"]["historyPage"] = Effect.fnUntraced(function* (page = {}) {
-    const limit = page.limit ?? historyPageMaximum
-    if (!Number.isInteger(limit) || limit < 1 || limit > historyPageMaximum) {
-      throw new RangeError(`limit must be an integer from 1 to ${historyPageMaximum}, not ${limit}`)
-    }
-    const rows = yield* sql<HistoryRow>`
-      select id, kind, source, publication_date::text as "publicationDate", sha256,
-        started_at as "startedAt", finished_at as "finishedAt", read, added, changed, removed, malformed
-      from directory_ingestions
-      where ${page.before === undefined ? sql`true` : sql`id < ${page.before}`}
-      order by id desc limit ${limit}`
-    return rows.map((row) => ({
-      ...row,
-      startedAt: row.startedAt.toISOString(),
-      finishedAt: row.finishedAt.toISOString()
-    }))
-  })
-
-  return Ingestions.of({ run, runBundled, historyPage, history: Effect.suspend(() => historyPage()) })
+  return Ingestions.of({ ...kept, run, runBundled, present: Effect.sync(() => [...underWay.values()]) })
 })
 
 /** The event of a run that must wait for another one to end. */
-const waiting = (source: string, underWay: ReadonlySet<string>): IngestionEvent =>
-  IngestionProgress.make({
+const waiting = (source: string, underWay: Iterable<string>): IngestionEvent => {
+  const names = [...underWay]
+  return IngestionProgress.make({
     source,
     phase: "waiting",
     rows: 0,
     fraction: null,
-    detail: `${underWay.size} ingestions are under way: ${[...underWay].join(", ")}`
+    detail: `${names.length} ingestions are under way: ${names.join(", ")}`
   })
+}
 
 const spawn = (options: WorkerOptions) => () =>
   new WorkerThread(workerModule, {

@@ -60,15 +60,22 @@ export {
   ConflictingCodes,
   IngestionEvent,
   IngestionFailure,
+  IngestionFailureRecord,
   IngestionProgress,
   IngestionRecord,
   IngestionSkipped,
   IngestionStopped,
   IngestionSummary,
+  PresentIngestion,
   ShownChange
 } from "./ingestionSchema.ts"
 export type { DirectoryState } from "./load.ts"
-export { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "./migrations.ts"
+export {
+  addDirectoryBlocks,
+  addDirectoryDetails,
+  createDirectoryTables,
+  createIngestionFailures
+} from "./migrations.ts"
 export type {
   AreaCodeRecord,
   BlockRecord,

@@ -158,3 +158,24 @@ export const IngestionRecord = Schema.Struct({
   malformed: Count
 }).annotate({ identifier: "IngestionRecord" })
 export type IngestionRecord = typeof IngestionRecord.Type
+
+/** A file that a process works on now. See {@link Ingestions}. */
+export const PresentIngestion = Schema.Struct({
+  source: Schema.String,
+  startedAt: Schema.Int.annotate({ description: "When its run began, milliseconds since the Unix epoch" }),
+  phase: Schema.Literals(ingestionPhases),
+  rows: Count.annotate({ description: "Records read so far" }),
+  fraction: Schema.NullOr(Schema.Number).annotate({ description: "Share of the source that was read, 0 to 1" }),
+  isDry: Schema.Boolean.annotate({ description: "Nothing is to be stored" })
+}).annotate({ identifier: "PresentIngestion" })
+export type PresentIngestion = typeof PresentIngestion.Type
+
+/** A file that was not taken, as it is kept. See {@link Ingestions}. */
+export const IngestionFailureRecord = Schema.Struct({
+  id: Count,
+  at: Schema.String,
+  source: Schema.String,
+  code: Schema.String.annotate({ description: "Kind of the fault", examples: ["TooManyMalformed"] }),
+  message: Schema.String
+}).annotate({ identifier: "IngestionFailureRecord" })
+export type IngestionFailureRecord = typeof IngestionFailureRecord.Type

@@ -133,3 +133,16 @@ export const addDirectoryBlocks = Effect.gen(function* () {
     alter table directory_ingestions add constraint directory_ingestions_kind_check
       check (kind in (${oneOf(datasetKinds)}))`
 })
+
+/** The table of files that were not taken, the newest thousand (docs/directory.md, 6). See {@link createDirectoryTables}. */
+export const createIngestionFailures = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table directory_ingestion_failures (
+      id bigint generated always as identity primary key,
+      at timestamptz not null,
+      source text not null,
+      code text not null,
+      message text not null
+    )`
+})

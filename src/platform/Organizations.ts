@@ -10,6 +10,7 @@ import { type IdempotencyConflict, type IdempotentRequest, replayOf } from "../h
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
+import { conditionsOf } from "./organizationSearch.ts"
 
 /** No organization has this id. */
 export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound")<{ readonly id: string }> {
@@ -95,10 +96,14 @@ export class Organizations extends Context.Service<
       { readonly organization: Organization; readonly replayed: boolean },
       IdempotencyConflict | PlansUnavailable | SqlError.SqlError
     >
-    /** Lists organizations, newest first. */
+    /** Lists organizations, newest first: all, those that a text finds, or those with a rate of their own. */
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | undefined
+      readonly search?: string | undefined
+      readonly hasOwnRate?: boolean | undefined
+      /** The name of another list of the same items, whose cursors are its own. */
+      readonly listName?: string | undefined
     }) => Effect.Effect<Page<Organization>, InvalidCursor | SqlError.SqlError>
     readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound | SqlError.SqlError>
     /**
@@ -172,20 +177,6 @@ export class Organizations extends Context.Service<
         )
       })
 
-      const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* ({ limit, cursor }) {
-        const position = Option.getOrUndefined(yield* cursors.decode(list, cursor))
-        const rows = yield* position === undefined
-          ? sql<Row>`
-              select * from organizations where deleted_at is null order by created_at desc, id desc limit ${limit + 1}`
-          : sql<Row>`
-              select * from organizations
-              where deleted_at is null and (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
-              order by created_at desc, id desc limit ${limit + 1}`
-        return pageOf(rows.map(fromRow), limit, (last) =>
-          cursors.encode(list, { atMillis: last.createdAt, id: last.id })
-        )
-      })
-
       const get: Organizations["Service"]["get"] = Effect.fn("Organizations.get")(function* (id) {
         const rows = yield* sql<Row>`select * from organizations where id = ${id} and deleted_at is null`
         return rows[0] === undefined ? yield* new OrganizationNotFound({ id }) : fromRow(rows[0])
@@ -206,13 +197,35 @@ export class Organizations extends Context.Service<
         create,
         ...makeDeletion(sql),
         madeSince,
-        list: page,
+        list: makeList(sql, cursors),
         get,
         isEmpty: Effect.map(sql`select 1 from organizations limit 1`, (rows) => rows.length === 0)
       })
     })
   )
 }
+
+/** Lists the newest organizations that fulfil the filters. */
+const makeList = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): Organizations["Service"]["list"] =>
+  Effect.fn("Organizations.list")(function* (options) {
+    const { cursor, hasOwnRate = false, limit, listName = list, search } = options
+    const name = search === undefined && !hasOwnRate ? listName : JSON.stringify([listName, search, hasOwnRate])
+    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const conditions = [
+      sql`deleted_at is null`,
+      ...(hasOwnRate ? [sql`requests_per_minute is not null`] : []),
+      ...(position === undefined ? [] : [sql`(created_at, id) < (${new Date(position.atMillis)}, ${position.id})`])
+    ]
+    const newest = sql`order by created_at desc, id desc limit ${limit + 1}`
+    const halves = (search === undefined ? [] : conditionsOf(sql, search)).map(
+      (found) => sql`(select * from organizations where ${sql.and([...conditions, found])} ${newest})`
+    )
+    const rows = yield* halves.length === 0
+      ? sql<Row>`select * from organizations where ${sql.and(conditions)} ${newest}`
+      : sql<Row>`select * from (${halves[0]!}${halves[1] === undefined ? sql`` : sql` union ${halves[1]}`}) as found
+        ${newest}`.unprepared
+    return pageOf(rows.map(fromRow), limit, (last) => cursors.encode(name, { atMillis: last.createdAt, id: last.id }))
+  })
 
 const makeDeletion = (sql: SqlClient.SqlClient) => {
   const markDeleted: Organizations["Service"]["markDeleted"] = Effect.fn("Organizations.markDeleted")(function* (

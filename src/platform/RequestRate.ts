@@ -8,7 +8,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { Engine } from "../engine/Engine.ts"
 import * as Limiter from "../limits/actor.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
-import { type Principal, platformPlans } from "./model.ts"
+import { type PlatformPlan, type Principal, platformPlans } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 import { type LaneTaken, makeRateLane } from "./rateLane.ts"
 
@@ -19,7 +19,9 @@ import { type LaneTaken, makeRateLane } from "./rateLane.ts"
 const TakeRequest = Schema.Struct({
   cost: Limiter.Cost,
   plan: Schema.Literals(platformPlans),
-  least: Schema.optionalKey(Schema.Int)
+  least: Schema.optionalKey(Schema.Int),
+  /** Says how much is left, and counts nothing. An older node counts it. */
+  isLook: Schema.optionalKey(Schema.Boolean)
 })
 export type TakeRequest = typeof TakeRequest.Type
 
@@ -38,6 +40,7 @@ const rate = makeRateLane<TakeRequest>({
   kind: "request-rate",
   command: TakeRequest,
   touches: () => [OrganizationActor.at()],
+  isLook: ({ isLook = false }) => isLook,
   limitOf: ({ least = 0, plan }, { read }) => {
     const organization = read(OrganizationActor)
     const own = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
@@ -59,6 +62,8 @@ export class RequestRate extends Context.Service<
      * waits for the owner. Undefined means that the limiter could not be reached and the request passes.
      */
     readonly take: (principal: Principal) => LaneTaken
+    /** How much the programs of an organization have left in the present minute; undefined if nobody says. */
+    readonly look: (organization: { readonly id: string; readonly plan: PlatformPlan }) => LaneTaken
   }
 >()("sluice/platform/RequestRate") {
   static readonly layer: Layer.Layer<RequestRate, never, Engine> = Layer.effect(
@@ -68,7 +73,8 @@ export class RequestRate extends Context.Service<
         take: ({ organizationId: organization, plan, session }) =>
           session === undefined
             ? take({ organization }, { cost: 1, plan })
-            : take({ organization, key: consoleKey(session) }, { cost: 1, plan, least: consoleRequestsPerMinute })
+            : take({ organization, key: consoleKey(session) }, { cost: 1, plan, least: consoleRequestsPerMinute }),
+        look: ({ id: organization, plan }) => take({ organization }, { cost: 1, plan, isLook: true })
       })
     )
   )
@@ -76,6 +82,6 @@ export class RequestRate extends Context.Service<
   /** Limits nothing, for embedding the server without an engine. */
   static readonly layerUnlimited: Layer.Layer<RequestRate> = Layer.succeed(
     RequestRate,
-    RequestRate.of({ take: () => undefined })
+    RequestRate.of({ take: () => undefined, look: () => undefined })
   )
 }

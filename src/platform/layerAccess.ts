@@ -171,7 +171,7 @@ interface AccessOptions<Refusal> {
 /** The services that access uses: the principals of keys, and the counters of their requests. */
 export interface AccessServices {
   readonly authentication: Authentication["Service"]
-  readonly requestRate: RequestRate["Service"]
+  readonly requestRate: Pick<RequestRate["Service"], "take">
   /** Receives the admitted calls; without it they are not counted. */
   readonly calls?: CallCountsShape
   /** Receives the acts that are done; without it none is kept. */

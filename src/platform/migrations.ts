@@ -1,6 +1,7 @@
 /** Creates the tables of organizations, API keys and recorded admin acts, and the database's own secrets. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { organizationWords } from "./organizationSearch.ts"
 
 /** Organizations own everything; keys are stored as digests only (docs/platform.md, 2). */
 export const createPlatformTables = Effect.gen(function* () {
@@ -136,4 +137,17 @@ export const createPortalTables = Effect.gen(function* () {
     )`
   yield* sql`create index portal_links_of_organization on portal_links (organization_id, created_at)`
   yield* sql`create index portal_links_of_parent on portal_links (parent_id)`
+})
+
+/** The indexes by which operators find organizations and their own acts (docs/platform.md, 8.3). */
+export const addOperatorIndexes = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    alter table organizations add column words tsvector generated always as (${sql.literal(organizationWords)}) stored`
+  yield* sql`create index organizations_by_words on organizations using gin (words)`
+  yield* sql`
+    create index organizations_own_limits on organizations (created_at desc, id desc)
+    where requests_per_minute is not null`
+  yield* sql`create index admin_acts_by_act on admin_acts (act, id)`
+  yield* sql`create index admin_acts_by_subject on admin_acts (subject, id)`
 })

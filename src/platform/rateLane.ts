@@ -32,6 +32,8 @@ export interface RateLaneOptions<Command> {
   /** The schema by which a command crosses processes; without it the lane answers only in its own process. */
   readonly command?: JsonCodec<Command>
   readonly touches: (self: ActorAddress) => ReadonlyArray<Touched>
+  /** Whether a command only looks at what is left; none does without it. */
+  readonly isLook?: (command: Command) => boolean
   /** Requests per minute, from the command and the facts of the actors that the lane touches. */
   readonly limitOf: (command: Command, context: Lane.LaneContext) => Limit
   /** The counter of requests that pass uncounted. */
@@ -47,6 +49,7 @@ export interface RateLane<Command> {
 /** Makes a request rate, each of whose requests costs one unit. */
 export const makeRateLane = <Command>({
   command: schema,
+  isLook = () => false,
   kind,
   limitOf,
   passed,
@@ -58,7 +61,12 @@ export const makeRateLane = <Command>({
     initial: Limiter.initial,
     touches,
     decide: (state, command, context) =>
-      Limiter.decide(state, { _tag: "Take", cost: 1 }, limitOf(command, context), context.now),
+      Limiter.decide(
+        state,
+        { _tag: isLook(command) ? "Peek" : "Take", cost: 1 },
+        limitOf(command, context),
+        context.now
+      ),
     keepUntil: Limiter.keepUntil
   })
   const counter = Metric.counter(passed.name, { description: passed.description, incremental: true })

@@ -37,12 +37,15 @@ export {
   suppressionPlace
 } from "./account/actors/index.ts"
 export {
+  AccountList,
   type AccountOf,
   AccountUnavailable,
   ActRefused,
   accountFactsMillis,
   accountFactsProjection,
   accountFactsTable,
+  accountStagesProjection,
+  accountsTable,
   SendOperator
 } from "./account/operator/index.ts"
 export { keptContentMillis } from "./emails/contents/limits.ts"

@@ -92,3 +92,12 @@ export const createSenderTables = Effect.gen(function* () {
     )`
   yield* sql`create index send_suppressions_in_order on send_suppressions (organization_id, mode, created_at, id)`
 })
+
+/** The indexes by which operators list domains and addresses of all organizations (docs/platform.md, 9.9). */
+export const addOperatorIndexesOfSenders = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`create index send_domains_newest on send_domains (created_at desc, id desc)`
+  yield* sql`create index send_domains_by_any_name on send_domains (name)`
+  yield* sql`create index send_senders_newest on send_senders (created_at desc, id desc)`
+  yield* sql`create index send_senders_by_email on send_senders (email)`
+})

@@ -38,15 +38,19 @@ type Needed =
 
 export interface BillingPlatform {
   readonly url: string
+  readonly adminUrl: string
   readonly run: <A, E>(effect: Effect.Effect<A, E, Needed>) => Promise<A>
   readonly tenant: (name?: string) => Promise<Tenant>
 }
 
+/** The credential of the admin API. */
+export const adminKey = `adm_${"Ab1".repeat(10)}`
+
 /** Requests are limited as they are in production; no name server answers. */
 const build = (scope: Scope.Scope, billing: BillingSettings) =>
-  buildApi(scope, { billing, nameServers: ["127.0.0.1:1"], requestRate: RequestRate.layer })
+  buildApi(scope, { billing, nameServers: ["127.0.0.1:1"], requestRate: RequestRate.layer, adminKey })
 
-const platformOf = ({ services, url }: Effect.Success<ReturnType<typeof build>>): BillingPlatform => {
+const platformOf = ({ adminUrl, services, url }: Effect.Success<ReturnType<typeof build>>): BillingPlatform => {
   const run: BillingPlatform["run"] = (effect) => Effect.runPromise(Effect.provideContext(effect, services))
   const keyOf = async (organization: string, key: Partial<NewApiKey>) => {
     const made: NewApiKey = {
@@ -61,6 +65,7 @@ const platformOf = ({ services, url }: Effect.Success<ReturnType<typeof build>>)
   }
   return {
     url,
+    adminUrl: adminUrl!,
     run,
     tenant: async (name = "Acme") => {
       const { organization } = await run(

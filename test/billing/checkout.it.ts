@@ -6,7 +6,7 @@ import { builtInCatalogue, Invoices, Subscriptions, type Terms } from "../../src
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { needing } from "../support/needs.ts"
 import { patienceMillis } from "../support/patience.ts"
-import { type Tenant, useBillingPlatform } from "./billingPlatform.ts"
+import { adminKey, type Tenant, useBillingPlatform } from "./billingPlatform.ts"
 
 const day = 86_400_000
 const terms: Terms = { settlement: "at once", graceMillis: 7 * day, dueMillis: 14 * day }
@@ -206,7 +206,7 @@ describe("payments that an operator confirms", () => {
       .toMatchObject([{ status: "open", amount: 11_900 }])
     const [{ id }] = await invoicesOf(tenant)
     const open_ = await production().run(
-      Effect.flatMap(Invoices, (invoices) => invoices.open({ limit: 100, cursor: undefined }))
+      Effect.flatMap(Invoices, (invoices) => invoices.all({ status: "open", limit: 100, cursor: undefined }))
     )
     expect(open_.data.map((one) => one.id)).toContain(id)
     await settle(tenant, id, "paid")
@@ -230,6 +230,22 @@ describe("payments that an operator confirms", () => {
 })
 
 describe("an invoice as PDF", () => {
+  it("[platform 11.6] is the same for operators, by its id and their credential", async () => {
+    const tenant = await development().tenant()
+    await open(await checkout(tenant, "team_pro"), "POST")
+    const own = async () => (await tenant.ask("GET", "/v1/billing/invoices")).body.data[0]
+    await expect.poll(own, { timeout: patienceMillis }).toBeDefined()
+    const { id, pdfUrl } = await own()
+    const ask = (path: string, key = adminKey) =>
+      fetch(`${development().adminUrl}/admin/v1/invoices/${path}`, { headers: { authorization: `Bearer ${key}` } })
+    const answer = await ask(`${id}/document`)
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/pdf"])
+    const customers = Buffer.from(await (await fetch(pdfUrl)).arrayBuffer())
+    expect(Buffer.from(await answer.arrayBuffer()).equals(customers)).toBe(true)
+    expect((await ask("in_none/document")).status).toBe(404)
+    expect((await ask(`${id}/document`, `${adminKey}x`)).status).toBe(401)
+  })
+
   it("is behind an address that cannot be made up", async () => {
     const tenant = await development().tenant()
     await open(await checkout(tenant, "team_pro"), "POST")

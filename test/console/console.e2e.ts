@@ -7,7 +7,9 @@ import { needing } from "../support/needs.ts"
 import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
+import { linksSection } from "./sections/links.ts"
 import { operatorSection } from "./sections/operator.ts"
+import { operatorListsSection } from "./sections/operatorLists.ts"
 import { peopleSection } from "./sections/people.ts"
 import { plansSection } from "./sections/plans.ts"
 import { portalSection } from "./sections/portal.ts"
@@ -24,10 +26,12 @@ describe("the console", needs, () => {
   viewsSection(platform)
   apiSection(platform)
   keyboardSection(platform)
+  linksSection(platform)
   strangersSection(platform)
   portalSection(platform)
   peopleSection(platform)
   plansSection(platform)
   servedSection(platform)
   operatorSection(platform)
+  operatorListsSection(platform)
 })

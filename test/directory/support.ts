@@ -13,7 +13,12 @@ import { createDirectoryChanges } from "../../src/directory/changes.ts"
 import { bundledSources } from "../../src/directory/files/bundledSources.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import type { IngestionEvent, IngestionFailure, IngestionSummary } from "../../src/directory/ingestionSchema.ts"
-import { addDirectoryBlocks, addDirectoryDetails, createDirectoryTables } from "../../src/directory/migrations.ts"
+import {
+  addDirectoryBlocks,
+  addDirectoryDetails,
+  createDirectoryTables,
+  createIngestionFailures
+} from "../../src/directory/migrations.ts"
 import type { DatasetKind } from "../../src/directory/model.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 
@@ -27,7 +32,13 @@ const databaseWith = <E>(migration: Effect.Effect<unknown, E, SqlClient.SqlClien
 
 /** A database with the directory's tables, and what ingests into it in the test's own thread. */
 export const directoryDatabase = databaseWith(
-  Effect.all([createDirectoryTables, addDirectoryDetails, addDirectoryBlocks, createDirectoryChanges])
+  Effect.all([
+    createDirectoryTables,
+    addDirectoryDetails,
+    addDirectoryBlocks,
+    createDirectoryChanges,
+    createIngestionFailures
+  ])
 )
 
 /** The same as the first version made it. */

@@ -50,7 +50,7 @@ const layerKeys = Layer.mergeAll(
     })
   ),
   // Every request passes uncounted.
-  Layer.succeed(RequestRate, RequestRate.of({ take: () => undefined }))
+  Layer.succeed(RequestRate, RequestRate.of({ take: () => undefined, look: () => undefined }))
 )
 
 export interface Spoken {

@@ -11,6 +11,7 @@ import { engineWorkers } from "./engineWorkers.ts"
 import { handoff } from "./handoff.ts"
 import { limits } from "./limits.ts"
 import { mailTasks } from "./mailTasks.ts"
+import { operators } from "./operators.ts"
 import { others } from "./others.ts"
 import { people } from "./people.ts"
 import type { Variant } from "./runner/variant.ts"
@@ -45,6 +46,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...people,
   ...backups,
   ...directory,
+  ...operators,
   ...others
 ]
 

@@ -1611,6 +1611,10 @@ export type Email = {
         value: string;
     }> | null;
     /**
+     * Without their contents; null where the content is no longer kept
+     */
+    attachments: Array<ShownAttachment> | null;
+    /**
      * Its steps, in order
      */
     history: Array<{
@@ -1655,6 +1659,19 @@ export type EmailHandoff = {
      * Why the last attempt was not the end
      */
     lastAnswer: string | null;
+};
+
+export type ShownAttachment = {
+    filename: string | null;
+    /**
+     * As it was given
+     */
+    content_type: string | null;
+    content_id: string | null;
+    /**
+     * Bytes; null for one that is fetched from an address when it is sent
+     */
+    size: number | null;
 };
 
 export type EmailHold = {

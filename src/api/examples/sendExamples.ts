@@ -48,6 +48,7 @@ export const emailExamples = (): OperationExamples => ({
       html: body.html,
       text: body.text,
       tags: body.tags,
+      attachments: [],
       history: [{ state: "scheduled", at: exampleMillis }],
       handoff: null
     }

@@ -2,10 +2,14 @@
 import { useSignal } from "@preact/signals"
 import { get, post } from "../api.ts"
 import { go } from "../router.ts"
-import { Command, Empty, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
+import { Command, Empty, Field, Head, Part, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
-import { usePages } from "../usePages.ts"
+import { usePages, usePolling } from "../usePages.ts"
+import { Filters, given } from "../views/filters.tsx"
+import { Age, OrganizationCell } from "./parts.tsx"
+
+const refreshSeconds = 30
 
 const Create = () => {
   const name = useSignal("")
@@ -48,30 +52,38 @@ const Create = () => {
 }
 
 export const Organizations = () => {
-  const paged = usePages((cursor) => get("/admin/v1/organizations", { query: { cursor } }), [])
+  const search = given("search")
+  const paged = usePages((cursor) => get("/admin/v1/organizations", { query: { cursor, search } }), [search])
+  usePolling(refreshSeconds * 1_000, paged.reload)
   return (
     <>
       <Head title="Organizations" actions={<Create />} />
       <Part title="All organizations">
+        <Filters hasTime={false} fields={[["search", "Find", "name, address, domain or id"]]} />
+        <Age of={paged} seconds={refreshSeconds} />
         <PagedTable
           paged={paged}
           caption="Organizations"
           keyOf={({ id }) => id}
           empty={
-            <Empty title="No organization yet">
-              <Command text="npx --no-install sluice orgs create acme" />
-            </Empty>
+            search === "" ? (
+              <Empty title="No organization yet">
+                <Command text="npx --no-install sluice orgs create acme" />
+              </Empty>
+            ) : (
+              <Empty title="No such organization">
+                <p class="note">
+                  Words of names and addresses are found by their beginnings, domains and addresses that send by theirs,
+                  ids only whole.
+                </p>
+              </Empty>
+            )
           }
           columns={[
             {
               head: "Organization",
               isName: true,
-              cell: ({ id, name }) => (
-                <>
-                  <Link to={`/organizations/${id}`}>{name}</Link>
-                  <span class="sub mono">{id}</span>
-                </>
-              )
+              cell: ({ id, name }) => <OrganizationCell id={id} name={name} />
             },
             { head: "Plan", cell: ({ plan }) => plan.replace("_", " ") },
             { head: "Send plan", cell: ({ sendPlan }) => sendPlan },

@@ -1,6 +1,7 @@
 /** Shows the platform's state: its stores, and its partitions with their epochs, logs and lags. */
 import { type Answer, get } from "../api.ts"
 import { Chip, Empty, Fault, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
+import { bytesOf } from "../ui/figureWords.ts"
 import { Table } from "../ui/lists.tsx"
 import { useLoad, usePolling } from "../usePages.ts"
 
@@ -14,12 +15,6 @@ const refreshMillis = 5_000
  */
 const someLag = 100
 const muchLag = 1_000
-
-const bytesOf = (bytes: number): string => {
-  const units = ["B", "kB", "MB", "GB", "TB"]
-  const power = bytes === 0 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
-  return `${(bytes / 1_000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
-}
 
 const largestLag = ({ reactors }: Figures): number => Math.max(0, ...reactors.map(({ lag }) => lag))
 

@@ -2,6 +2,7 @@
 import type { Answer } from "../api.ts"
 import type { Paged } from "../usePages.ts"
 import { Chip, Empty, Time } from "./basics.tsx"
+import { LinkedText } from "./linkedText.tsx"
 import { PagedTable } from "./lists.tsx"
 
 export type AuditEntry = Answer<"GET", "/v1/audit">["data"][number]
@@ -35,7 +36,10 @@ export const AuditList = ({ paged }: { readonly paged: Paged<AuditEntry> }) => (
           </>
         )
       },
-      { head: "On", cell: ({ object }) => <bdi class="mono">{object ?? "–"}</bdi> },
+      {
+        head: "On",
+        cell: ({ object }) => <bdi class="mono">{object === null ? "–" : <LinkedText text={object} />}</bdi>
+      },
       { head: "By", cell: Actor },
       { head: "From", cell: ({ address }) => <span class="mono">{address ?? "–"}</span> },
       { head: "When", cell: ({ at }) => <Time at={at} /> }

@@ -5,6 +5,8 @@ import { useEffect, useId, useLayoutEffect, useState } from "preact/hooks"
 import type { ApiError } from "../api.ts"
 import { href } from "../router.ts"
 import { session } from "../session.ts"
+import { shownDirections } from "./directions.ts"
+import { LinkedText } from "./linkedText.tsx"
 import { type Tone, toneOf, wordOf } from "./states.ts"
 import { absolute, now, relative } from "./time.ts"
 
@@ -100,16 +102,28 @@ export const Command = ({ text }: { readonly text: string }) => (
 )
 
 /** Code or JSON that may be long. */
-export const Code = ({ text, label }: { readonly text: string; readonly label: string }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: It scrolls, so the keyboard must reach it.
-  <section class="code" aria-label={label} tabIndex={0}>
-    <Copy text={text} what={label} />
-    <pre>{text}</pre>
-  </section>
-)
+export const Code = ({
+  text,
+  label,
+  isLinked = false
+}: {
+  readonly text: string
+  readonly label: string
+  /** Whether ids in it lead to what they name. */
+  readonly isLinked?: boolean
+}) => {
+  const shown = shownDirections(text)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: It scrolls, so the keyboard must reach it.
+    <section class="code" aria-label={label} tabIndex={0}>
+      <Copy text={text} what={label} />
+      <pre>{isLinked ? <LinkedText text={shown} /> : shown}</pre>
+    </section>
+  )
+}
 
 export const Json = ({ value, label }: { readonly value: unknown; readonly label: string }) => (
-  <Code text={JSON.stringify(value, null, 2)} label={label} />
+  <Code text={JSON.stringify(value, null, 2)} label={label} isLinked />
 )
 
 /** Explains an empty list: the first thing to do. */
@@ -161,9 +175,10 @@ export const Head = ({
   readonly trail?: readonly [to: string, word: string]
   readonly actions?: ComponentChildren
 }) => {
+  const shown = shownDirections(title)
   useLayoutEffect(() => {
-    document.title = `${session.value?.member && session.value.mode === "test" ? "Test · " : ""}${title} · Sluice`
-  }, [title])
+    document.title = `${session.value?.member && session.value.mode === "test" ? "Test · " : ""}${shown} · Sluice`
+  }, [shown])
   return (
     <header class="head">
       <div>
@@ -172,7 +187,9 @@ export const Head = ({
             <Link to={trail[0]}>{trail[1]}</Link> /
           </nav>
         )}
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 tabIndex={-1}>
+          <bdi>{shown}</bdi>
+        </h1>
         {note !== undefined && <p class="note">{note}</p>}
       </div>
       {actions !== undefined && <div class="actions">{actions}</div>}
@@ -204,16 +221,19 @@ export const Meter = ({
   label,
   used,
   limit,
-  note
+  note,
+  isProgress = false
 }: {
   readonly label: string
   readonly used: number
+  /** Whether a full one is good: the end of a work, and no limit. */
+  readonly isProgress?: boolean
   /** Null for no limit. */
   readonly limit: number | null
   readonly note?: ComponentChildren
 }) => {
   const share = limit === null || limit === 0 ? 0 : Math.min(1, used / limit)
-  const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "good"
+  const tone = isProgress ? "good" : share >= 1 ? "bad" : share >= 0.8 ? "warn" : "good"
   return (
     <div class="meter">
       <div class="line">

@@ -45,7 +45,7 @@ export const Table = <Item,>({
                 </th>
               ) : (
                 <td key={head} data-head={head} class={isFigure ? "figure" : undefined}>
-                  {cell(item)}
+                  <div>{cell(item)}</div>
                 </td>
               )
             )}

@@ -2,6 +2,7 @@
 import type { Answer } from "../api.ts"
 import type { Paged } from "../usePages.ts"
 import { Chip, Code, Command, Copy, Empty, Facts, Json, Link, Part, Time } from "./basics.tsx"
+import { LinkedText } from "./linkedText.tsx"
 import { PagedTable } from "./lists.tsx"
 import { span } from "./time.ts"
 
@@ -77,8 +78,19 @@ export const RequestParts = ({ request }: { readonly request: RequestDetail }) =
       <Facts
         of={[
           ["Status", <Status code={request.code} status={request.status} />],
+          [
+            "Path",
+            <span class="mono">
+              {request.method} <LinkedText text={request.path} />
+            </span>
+          ],
           ["Endpoint", <span class="mono">{`${request.method} ${request.route}`}</span>],
-          ["Key", <span class="mono">{request.keyId}</span>],
+          [
+            "Key",
+            <span class="mono">
+              <LinkedText text={request.keyId} />
+            </span>
+          ],
           ["Mode", request.mode],
           ["From", <span class="mono">{request.address ?? "–"}</span>],
           [
@@ -101,7 +113,7 @@ export const RequestParts = ({ request }: { readonly request: RequestDetail }) =
           ) : (
             <>
               <p class="note">Its shape. Contents, addresses and secrets are not kept.</p>
-              <Code text={inLines(request.requestBody)} label="Body of the request" />
+              <Code text={inLines(request.requestBody)} label="Body of the request" isLinked />
             </>
           )}
         </Part>
@@ -109,7 +121,7 @@ export const RequestParts = ({ request }: { readonly request: RequestDetail }) =
           {request.answerBody === null ? (
             <p class="note">It had no body.</p>
           ) : (
-            <Code text={inLines(request.answerBody)} label="Body of the answer" />
+            <Code text={inLines(request.answerBody)} label="Body of the answer" isLinked />
           )}
         </Part>
       </>

@@ -102,6 +102,7 @@ export const Delivery = ({ params }: { readonly params: Readonly<Record<string, 
     () => get("/v1/webhooks/:id/deliveries/:deliveryId", { params: { id, deliveryId } }),
     [id, deliveryId]
   )
+  const endpoint = useLoad(() => get("/v1/webhooks/:id", { params: { id } }), [id])
   usePolling(data?.status === "pending" ? 2_000 : 30_000, reload)
   return (
     <>
@@ -138,7 +139,7 @@ export const Delivery = ({ params }: { readonly params: Readonly<Record<string, 
             <Facts
               of={[
                 ["Event", <EventLink id={data.eventId}>{data.eventId}</EventLink>],
-                ["Endpoint", <Link to={`/endpoints/${id}`}>{id}</Link>],
+                ["Endpoint", <Link to={`/endpoints/${id}`}>{endpoint.data?.url ?? id}</Link>],
                 ["Cause", data.replayId === null ? data.origin : `replay ${data.replayId}`],
                 ["Attempts", `${data.attemptCount} of 6`],
                 ["Made", <Time at={data.createdAt} />],

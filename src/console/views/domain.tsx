@@ -2,12 +2,14 @@
  * Shows one domain: the records that it needs beside those that exist, SPF and DMARC, reports of
  * other mail systems, its tier, and the conditions of the next one.
  */
+import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
 import { go } from "../router.ts"
 import { session } from "../session.ts"
 import { Chip, Copy, Facts, Fault, Head, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
+import { wordOf } from "../ui/states.ts"
 import { useLoad } from "../usePages.ts"
 import { DomainReports } from "./domainReports.tsx"
 
@@ -29,6 +31,21 @@ const Seen = ({ texts }: { readonly texts: ReadonlyArray<string> | null | undefi
           {text}
         </div>
       ))}
+    </>
+  )
+}
+
+/** Says the result of a check, and the records that are still missing. */
+const Checked = ({ at, domain }: { readonly at: number; readonly domain: Shown }) => {
+  const missing = domain.records.filter(({ required, status }) => required && status !== "verified")
+  return (
+    <>
+      Checked <Time at={at} />: {wordOf(domain.status).toLowerCase()}.{" "}
+      {session.value?.mode === "test"
+        ? "No name server is asked in test mode."
+        : missing.length === 0
+          ? "Every needed record was found."
+          : `Missing: ${missing.map(({ name, record }) => `${record} of ${name}`).join(", ")}. A check may still be under way: look again in a minute.`}
     </>
   )
 }
@@ -58,7 +75,15 @@ const Records = ({ domain }: { readonly domain: Shown }) => {
               </>
             )
           },
-          { head: "State", cell: ({ status }) => <Chip state={status} /> },
+          {
+            head: "State",
+            cell: ({ status }) =>
+              session.value?.mode === "test" && status !== "verified" ? (
+                <Chip state="none" word="Not needed in test mode" />
+              ) : (
+                <Chip state={status} />
+              )
+          },
           {
             head: "Expected",
             cell: ({ record, value }) => (
@@ -135,7 +160,11 @@ const Tier = ({ domain }: { readonly domain: Shown }) => {
         note={`${domain.held.toLocaleString()} held, ${domain.scheduled.toLocaleString()} scheduled`}
       />
       {nextTier === null ? (
-        <p class="note">There is no higher tier.</p>
+        <p class="note">
+          {["verified", "partially_failed"].includes(domain.status)
+            ? "There is no higher tier."
+            : "Its first tier begins when it is verified: set its records, then check them."}
+        </p>
       ) : (
         <Facts
           of={[
@@ -154,6 +183,7 @@ const Tier = ({ domain }: { readonly domain: Shown }) => {
 export const Domain = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
   const id = params.id ?? ""
   const { data, error, reload } = useLoad(() => get("/v1/send/domains/:id", { params: { id } }), [id])
+  const checkedAt = useSignal<number | undefined>(undefined)
   return (
     <>
       <Head
@@ -167,6 +197,7 @@ export const Domain = ({ params }: { readonly params: Readonly<Record<string, st
               kind="primary"
               act={async () => {
                 await post("/v1/send/domains/:id/verify", { params: { id } })
+                checkedAt.value = Date.now()
                 reload()
               }}
             />
@@ -202,6 +233,14 @@ export const Domain = ({ params }: { readonly params: Readonly<Record<string, st
       ) : (
         <>
           <Part title="Records">
+            <p class="note" role="status">
+              {checkedAt.value !== undefined && <Checked at={checkedAt.value} domain={data} />}
+            </p>
+            {session.value?.mode === "test" && (
+              <p class="note">
+                A test domain counts as verified whatever its records say. They are those of a live one.
+              </p>
+            )}
             <Records domain={data} />
           </Part>
           <Part title="SPF and DMARC">

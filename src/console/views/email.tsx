@@ -1,11 +1,16 @@
 /** Shows one email: its history, the answers of the other side, and its content. */
 import { type Answer, get, post } from "../api.ts"
-import { isViewer } from "../session.ts"
+import { hasScope, isViewer } from "../session.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"
+import { shownDirections } from "../ui/directions.ts"
+import { bytesOf } from "../ui/figureWords.ts"
+import { Table } from "../ui/lists.tsx"
 import { wordOf } from "../ui/states.ts"
 import { useLoad, useRefresh } from "../usePages.ts"
+import { EmailEvents } from "./emailEvents.tsx"
 import { Hold } from "./emails.tsx"
+import { atMoment } from "./filters.tsx"
 
 type Shown = Answer<"GET", "/v1/send/emails/:id">
 
@@ -45,6 +50,28 @@ const Content = ({ email }: { readonly email: Shown }) => {
   if (text !== null) tabs.push(["Text", () => <Code text={text} label="Text" />])
   return <Tabs label="Content" tabs={tabs} />
 }
+
+const Attachments = ({ of }: { readonly of: NonNullable<Shown["attachments"]> }) => (
+  <Table
+    caption="Attachments"
+    items={of.map((one, at) => ({ ...one, at }))}
+    keyOf={({ at }) => String(at)}
+    columns={[
+      {
+        head: "File",
+        isName: true,
+        cell: ({ filename }) =>
+          filename === null ? <span class="none">without a name</span> : <bdi>{shownDirections(filename)}</bdi>
+      },
+      { head: "Type", cell: ({ content_type }) => content_type ?? <span class="none">by its name</span> },
+      {
+        head: "Size",
+        isFigure: true,
+        cell: ({ size }) => (size === null ? <span class="none">fetched when it is sent</span> : bytesOf(size))
+      }
+    ]}
+  />
+)
 
 const isTrouble = (state: string): boolean => ["bounced", "complained", "failed"].includes(state)
 
@@ -105,7 +132,14 @@ const Why = ({ email }: { readonly email: Shown }) => {
   )
 }
 
-const list = (addresses: ReadonlyArray<string> | null): string | undefined => addresses?.join(", ")
+/** Each address with a name stands for itself, whatever direction its letters have. */
+const list = (addresses: ReadonlyArray<string> | null) =>
+  addresses?.map((address, at) => (
+    <span key={address}>
+      {at > 0 && ", "}
+      <bdi>{shownDirections(address)}</bdi>
+    </span>
+  ))
 
 export const Email = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
   const id = params.id ?? ""
@@ -146,7 +180,7 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
             <Part title="Email">
               <Facts
                 of={[
-                  ["From", data.from],
+                  ["From", data.from !== null && <bdi>{shownDirections(data.from)}</bdi>],
                   [
                     "API key",
                     data.key_id === null ? "not kept" : <Link to={`/emails?key=${data.key_id}`}>{data.key_id}</Link>
@@ -156,6 +190,13 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
                   data.bcc !== null && ["Bcc", list(data.bcc)],
                   data.reply_to !== null && ["Reply to", list(data.reply_to)],
                   ["Accepted", <Time at={data.created_at} />],
+                  data.key_id !== null &&
+                    hasScope("platform:requests:read") && [
+                      "Request",
+                      <Link to={`/requests?method=POST&key=${data.key_id}&${atMoment(Date.parse(data.created_at))}`}>
+                        Requests of its key at that moment
+                      </Link>
+                    ],
                   data.scheduled_at !== null && ["Scheduled for", <Time at={data.scheduled_at} />],
                   data.tags !== null &&
                     data.tags.length > 0 && ["Tags", data.tags.map(({ name, value }) => `${name}=${value}`).join(", ")]
@@ -169,6 +210,16 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
           <Part title="Content">
             <Content email={data} />
           </Part>
+          {data.attachments !== null && data.attachments.length > 0 && (
+            <Part title="Attachments">
+              <Attachments of={data.attachments} />
+            </Part>
+          )}
+          {(hasScope("platform:events:read") || hasScope("platform:webhooks:read")) && (
+            <Part title="Events and their deliveries">
+              <EmailEvents id={id} state={data.state} />
+            </Part>
+          )}
         </>
       )}
     </>

@@ -2,9 +2,10 @@
 import { type Answer, get } from "../api.ts"
 import { setSearch } from "../router.ts"
 import { Chip, Command, Empty, Head, Link, Part, Select, Time } from "../ui/basics.tsx"
+import { shownDirections } from "../ui/directions.ts"
 import { PagedTable } from "../ui/lists.tsx"
 import { usePages, useRefresh } from "../usePages.ts"
-import { Filters, given, since } from "./filters.tsx"
+import { Filters, given, Moment, since, until } from "./filters.tsx"
 
 type Listed = Answer<"GET", "/v1/send/emails">["data"][number]
 
@@ -71,14 +72,15 @@ export const Emails = () => {
   const state = states.find((one) => one === given("state"))
   const range = given("hours")
   const texts = Object.fromEntries(fields.map(([name]) => [name, given(name)])) as Readonly<Record<Field, string>>
-  const isFiltered = state !== undefined || range !== "" || Object.values(texts).some((text) => text !== "")
+  const isFiltered =
+    state !== undefined || range !== "" || given("moment") !== "" || Object.values(texts).some((text) => text !== "")
   const paged = usePages(
     async (cursor) => {
-      const query = { ...texts, cursor, state, since: since(), limit: 25, include: "total" } as const
+      const query = { ...texts, cursor, state, since: since(), until: until(), limit: 25, include: "total" } as const
       const { data, pagination } = await get("/v1/send/emails", { query })
       return { data, pagination }
     },
-    [state ?? "", range, ...Object.values(texts)]
+    [state ?? "", range, given("moment"), ...Object.values(texts)]
   )
   useRefresh(["send.email"], paged.reload)
   return (
@@ -95,11 +97,15 @@ export const Emails = () => {
           <Filters fields={fields.slice(0, 1)} more={fields.slice(1)} />
         </div>
         <p class="note">
-          <a href={exportOf({ ...texts, state: state ?? "", since: String(since()) })} download="emails.csv">
+          <a
+            href={exportOf({ ...texts, state: state ?? "", since: String(since()), until: String(until()) })}
+            download="emails.csv"
+          >
             Export this list as CSV
           </a>{" "}
           (100,000 emails at most). Texts are found until seven days after an email has ended.
         </p>
+        <Moment />
         <PagedTable
           paged={paged}
           caption="Emails"
@@ -122,12 +128,18 @@ export const Emails = () => {
               isName: true,
               cell: ({ from, id, subject }) => (
                 <>
-                  <Link to={`/emails/${id}`}>{subject === null ? id : subject === "" ? "(no subject)" : subject}</Link>
-                  <span class="sub line">{from}</span>
+                  <Link to={`/emails/${id}`}>
+                    {subject === null ? id : <bdi>{subject === "" ? "(no subject)" : shownDirections(subject)}</bdi>}
+                  </Link>
+                  <span class="sub line">{from !== null && <bdi>{shownDirections(from)}</bdi>}</span>
                 </>
               )
             },
-            { head: "To", cell: ({ to }) => to?.join(", ") ?? <span class="none">not kept</span> },
+            {
+              head: "To",
+              cell: ({ to }) =>
+                to === null ? <span class="none">not kept</span> : <bdi>{shownDirections(to.join(", "))}</bdi>
+            },
             { head: "State", cell: (one) => <Chip state={one.state} /> },
             { head: "Waits for", cell: (one) => <Hold email={one} /> },
             { head: "Accepted", cell: ({ created_at }) => <Time at={created_at} /> }

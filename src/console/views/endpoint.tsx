@@ -1,11 +1,11 @@
 /** Shows one endpoint: its state with the causes, its deliveries, and the types that it gets. */
-import { useSignal } from "@preact/signals"
 import { ask, get } from "../api.ts"
-import { go } from "../router.ts"
+import { go, search, setSearch } from "../router.ts"
 import { hasScope, portal } from "../session.ts"
 import { Chip, Copy, Empty, Facts, Fault, Head, Link, Loading, Part, Select, Tabs, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { EventLink } from "../ui/eventLink.tsx"
+import { counted } from "../ui/figureWords.ts"
 import { PagedTable } from "../ui/lists.tsx"
 import { useLoad, usePages, usePolling, useRefresh } from "../usePages.ts"
 import { AttemptFigures } from "./attemptFigures.tsx"
@@ -13,6 +13,7 @@ import { Replay, Rotate, Test } from "./endpointActs.tsx"
 import { Edit } from "./endpointEdit.tsx"
 import { type EndpointShown, stateOf, Unpause } from "./endpoints.tsx"
 import { PatternTester } from "./patternTester.tsx"
+import { RecoverFailed } from "./recoverFailed.tsx"
 
 const statuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as const
 
@@ -33,7 +34,7 @@ const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
         {state === "paused"
           ? "Why it is paused"
           : state === "failing"
-            ? `It fails: ${endpoint.consecutive_failures} deliveries in a row; 10 pause it`
+            ? `It fails: ${counted(endpoint.consecutive_failures, "delivery", "deliveries")} in a row; 10 pause it`
             : "It is disabled, so nothing is sent"}
       </h2>
       <ol class="story">
@@ -47,8 +48,8 @@ const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
         ))}
         {state === "paused" && (
           <li>
-            Since then {endpoint.pending.toLocaleString()} deliveries wait, and new events are listed as missed. Unpause
-            it when its receiver answers again.
+            Since then {counted(endpoint.pending, "delivery waits", "deliveries wait")}, and new events are listed as
+            missed. Unpause it when its receiver answers again.
           </li>
         )}
       </ol>
@@ -56,34 +57,41 @@ const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
   )
 }
 
-const Deliveries = ({ id }: { readonly id: string }) => {
-  const status = useSignal("")
-  const wanted = statuses.find((one) => one === status.value)
+const Deliveries = ({ id, isActive }: { readonly id: string; readonly isActive: boolean }) => {
+  const wanted = statuses.find((one) => one === search.value.get("deliveries"))
   const paged = usePages(
     (cursor) => get("/v1/webhooks/:id/deliveries", { params: { id }, query: { cursor, status: wanted } }),
-    [id, status.value]
+    [id, wanted ?? ""]
   )
   usePolling(10_000, paged.reload)
+  const isFailure = wanted === "failed" || wanted === "expired"
   return (
     <>
       <div class="filters">
         <Select
           label="State"
-          value={status.value}
+          value={wanted ?? ""}
           options={[["", "All"], ...statuses.map((one) => [one, one] as const)]}
-          onChange={(value) => {
-            status.value = value
-          }}
+          onChange={(value) => setSearch({ deliveries: value })}
         />
+        {isActive && hasScope("platform:webhooks:manage") && (
+          <div class="field end">
+            <RecoverFailed id={id} status={isFailure ? wanted : "failed"} done={paged.reload} />
+          </div>
+        )}
       </div>
       <PagedTable
         paged={paged}
         caption="Deliveries"
         keyOf={(one) => one.id}
         empty={
-          <Empty title="Nothing was sent yet">
-            <p class="note">Send a test event with the button above.</p>
-          </Empty>
+          wanted === undefined ? (
+            <Empty title="Nothing was sent yet">
+              <p class="note">Send a test event with the button above.</p>
+            </Empty>
+          ) : (
+            <Empty title={`No delivery is ${wanted}`} />
+          )
         }
         columns={[
           {
@@ -220,7 +228,7 @@ export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, 
         <Tabs
           label="Sent and missed"
           tabs={[
-            ["Deliveries", () => <Deliveries id={id} />],
+            ["Deliveries", () => <Deliveries id={id} isActive={data.is_active} />],
             ["Missed", () => <Skipped id={id} />]
           ]}
         />

@@ -25,18 +25,24 @@ export interface OwnerReport {
    * further back.
    */
   readonly lag: number | undefined
+  /** Commands that wait, and actors in memory; left out by older versions. */
+  readonly waiting?: number
+  readonly actors?: number
 }
 
 const report = (partition: Partition): Effect.Effect<OwnerReport> =>
   Effect.map(Effect.option(partition.context.cursors.list(partition.id)), (cursors) => {
     const { epoch, sequence } = partition.core.head
+    const { actors, commands, stalledCommands } = partition.core.probe.counts
     const stored = new Map(Option.getOrElse(cursors, () => []).map((cursor) => [cursor.reactor, cursor.sequence]))
     const lags = partition.context.reactors.map(({ name }) => lagOf(partition, name, stored.get(name) ?? 0))
     return {
       status: partition.status._tag,
       epoch,
       sequence,
-      lag: Option.isNone(cursors) ? undefined : Math.max(0, ...lags)
+      lag: Option.isNone(cursors) ? undefined : Math.max(0, ...lags),
+      waiting: commands + stalledCommands,
+      actors
     }
   })
 

@@ -105,6 +105,18 @@ export const ShownEmail = Schema.Struct({
   html: Schema.NullOr(Schema.String),
   text: Schema.NullOr(Schema.String),
   tags: Schema.NullOr(Schema.Array(TagForm)),
+  attachments: Schema.NullOr(
+    Schema.Array(
+      Schema.Struct({
+        filename: Schema.NullOr(Schema.String),
+        content_type: Schema.NullOr(Schema.String).annotate({ description: "As it was given" }),
+        content_id: Schema.NullOr(Schema.String),
+        size: Schema.NullOr(Schema.Int).annotate({
+          description: "Bytes; null for one that is fetched from an address when it is sent"
+        })
+      }).annotate({ identifier: "ShownAttachment" })
+    )
+  ).annotate({ description: "Without their contents; null where the content is no longer kept" }),
   history: Schema.Array(
     Schema.Struct({
       state: listed.state,

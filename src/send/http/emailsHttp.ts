@@ -21,6 +21,7 @@ import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "..
 import { refusedSend } from "../emails/refusedSend.ts"
 import { makeSendMetrics, type SendMetrics } from "../emails/SendMetrics.ts"
 import type { Mode } from "../index.ts"
+import type { Attachment } from "../Message.ts"
 import { lastEventOf } from "../rules/emailStates.ts"
 import { isSendRejection } from "../rules/rejections.ts"
 import { csvAnswer } from "./csvExport.ts"
@@ -125,6 +126,16 @@ const listed = ({ acceptedAt, held, id, message, scheduledAt, state }: EmailView
   held: held === null ? null : { ...held, until: held.until === null ? null : iso(held.until) }
 })
 
+/** The bytes that a text of base64 stands for. */
+const bytesOf = (base64: string): number => (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0)
+
+const attachmentShown = ({ content, contentId, contentType, filename }: Attachment) => ({
+  filename,
+  content_type: contentType,
+  content_id: contentId,
+  size: content === null ? null : bytesOf(content)
+})
+
 /** A reader who may not see contents (docs/platform.md, 2.13) gets the rest. */
 const shown = (view: EmailDetail, seesContents: boolean): ShownEmail => ({
   object: "email",
@@ -133,6 +144,7 @@ const shown = (view: EmailDetail, seesContents: boolean): ShownEmail => ({
   html: (seesContents ? view.message?.html : undefined) ?? null,
   text: (seesContents ? view.message?.text : undefined) ?? null,
   tags: view.message?.tags ?? null,
+  attachments: view.message?.attachments.map(attachmentShown) ?? null,
   history: view.history,
   handoff: view.handoff
 })

@@ -119,13 +119,29 @@ const fills: Readonly<Record<string, Fill>> = {
     numbers: [`212555010${number}`]
   })),
   "GET /admin/v1/organizations/{id}/invoices": invoices,
+  "GET /admin/v1/rates": operators("/organizations", (number) => ({ name: `Rate ${number}` })),
+  "GET /admin/v1/acts": operators("/organizations", (number) => ({ name: `Act ${number}` })),
+  "GET /admin/v1/send/senders": ({ make, sendsFrom }) =>
+    each((number) => make("POST", "/v1/send/senders", { email: `b${number}@${sendsFrom}` })),
+  "GET /admin/v1/send/accounts": async (_, world) => {
+    await each(() => world.account())
+    await query(
+      world.databaseUrl,
+      `insert into send_accounts (organization_id, mode, stage, risk, changed_at)
+       select id, 'live', 'established', 'standard', 1000 from organizations where deleted_at is null limit 5
+       on conflict do nothing`
+    )
+  },
   // One of each of five organizations, since the next checkout needs the one before to be paid.
   "GET /admin/v1/invoices": async (_, world) => each(async () => (await world.account()).has.invoice())
 }
 
-/** An item without the signature of its link, which each answer makes anew. */
-const unsigned = (item: object): object =>
-  "pdfUrl" in item ? { ...item, pdfUrl: String(item.pdfUrl).replace(/\?.*/, "") } : item
+/** An item without the parts that each answer makes anew: the signature of its link, the rest of its minute. */
+const unsigned = (item: object): object => {
+  if ("pdfUrl" in item) return { ...item, pdfUrl: String(item.pdfUrl).replace(/\?.*/, "") }
+  // The rest of a rate is of the minute in which it is asked for.
+  return "left" in item ? { ...item, left: null } : item
+}
 
 /** What is no cursor of the list that gave `cursor`. */
 const forged = (cursor: string): ReadonlyArray<string> => {

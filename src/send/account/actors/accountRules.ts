@@ -4,11 +4,13 @@
  */
 import * as Actor from "../../../engine/Actor.ts"
 import { InvalidArgument } from "../../../limits/errors.ts"
+import * as Monthly from "../../../limits/monthlyRules.ts"
 import { assertLimit } from "../../../limits/rules.ts"
 import type { Risk } from "../../limits.ts"
 import type { CustomLimits } from "../../rules/account.ts"
 import { type AccountCommand, admission } from "../../rules/admission.ts"
-import { assertProbationCaps } from "../../rules/probation.ts"
+import { triggerCounts } from "../../rules/pause.ts"
+import { assertProbationCaps, emailsInLastHour } from "../../rules/probation.ts"
 import { viewOf } from "../../rules/trust.ts"
 import { accountEvents } from "./accountEvents.ts"
 import { type Mode, otherMode, senderKey } from "./actorKeys.ts"
@@ -101,9 +103,19 @@ const setLimits = (
   return Actor.decided({ facts, events, others, reply })
 }
 
-const look = ({ custom, trust }: SendAccountState): AccountDecision =>
+const look = ({ custom, month, probation, triggers, trust }: SendAccountState, now: number): AccountDecision =>
   Actor.decided({
-    reply: { emails: [], account: viewOf(trust), look: { custom, risk: trust.risk, hasBegun: trust.since !== null } }
+    reply: {
+      emails: [],
+      account: viewOf(trust),
+      look: {
+        custom,
+        risk: trust.risk,
+        hasBegun: trust.since !== null,
+        triggers: trust.stage === "probation" ? triggerCounts(triggers, emailsInLastHour(probation, now), now) : [],
+        emailsThisMonth: Monthly.advance(month, now).used
+      }
+    }
   })
 
 const reset = (state: SendAccountState, risk: Risk, { now: at, self }: Actor.DecideContext): AccountDecision => {
@@ -135,7 +147,7 @@ const decide = (
     case "SetLimits":
       return setLimits(state, command, context)
     case "Look":
-      return look(state)
+      return look(state, context.now)
     case "Reset":
       return reset(state, command.risk, context)
     default:

@@ -373,7 +373,16 @@ export const SendAccountReply = Schema.Struct({
     Schema.Struct({
       custom: CustomLimitsSchema,
       risk: RiskSchema,
-      /** Whether it has begun. */ hasBegun: Schema.Boolean
+      /** Whether it has begun. */
+      hasBegun: Schema.Boolean,
+      /** The progress of each trigger of a pause, in every stage but probation none. Left out by older versions. */
+      triggers: Schema.optionalKey(
+        Schema.Array(
+          Schema.Struct({ trigger: Schema.Literals(pauseReasons), count: Schema.Finite, limit: Schema.Finite })
+        )
+      ),
+      /** Emails of the present month. Left out by older versions. */
+      emailsThisMonth: Schema.optionalKey(Schema.Finite)
     })
   )
 })

@@ -12,7 +12,7 @@ import type { Organization, Risk } from "../../../platform/model.ts"
 import type { ProbationCaps } from "../../limits.ts"
 import { type CustomLimits, capsOf, emailsPerMonth, sendRequestsPerMinute } from "../../rules/account.ts"
 import { domainOf } from "../../rules/domainKey.ts"
-import type { PauseReason } from "../../rules/pause.ts"
+import type { PauseReason, TriggerCount } from "../../rules/pause.ts"
 import type { Stage } from "../../rules/trust.ts"
 import { bareAddress } from "../actors/actorKeys.ts"
 import {
@@ -53,6 +53,10 @@ export interface AccountShown {
   readonly risk: Risk
   /** The limits that an operator has set; null for those of the plan and the risk. */
   readonly custom: CustomLimits
+  /** The progress of each trigger of a pause; empty in every stage but probation; null where it is not known. */
+  readonly triggers: ReadonlyArray<TriggerCount> | null
+  /** Emails of the present month; null where it is not known. */
+  readonly emailsThisMonth: number | null
   /** The limits in force. The caps apply only on probation, and are null outside it. */
   readonly inForce: {
     readonly emailsPerMonth: number | "unlimited"
@@ -94,6 +98,8 @@ export class SendOperator extends Context.Service<
      * 500. The newest may come a moment late.
      */
     readonly facts: (account: AccountNamed) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
+    /** The tier and the daily cap of a domain or an address, verified or not. */
+    readonly sender: (account: AccountNamed, sender: string) => Effect.Effect<SenderShown, AccountUnavailable>
     readonly lift: (account: AccountOf) => Act
     readonly setRisk: (account: AccountOf, risk: Risk) => Act
     /** For both of the organization's accounts. */
@@ -125,7 +131,7 @@ const shown = (
   mode: Mode,
   organization: Organization,
   account: SendAccountReply["account"],
-  { custom, hasBegun, risk: own }: NonNullable<SendAccountReply["look"]>
+  { custom, emailsThisMonth, hasBegun, risk: own, triggers }: NonNullable<SendAccountReply["look"]>
 ): AccountShown => {
   const { trustStage } = account
   // An account that nothing has happened to begins with the organization's risk.
@@ -138,6 +144,8 @@ const shown = (
     pauseReason: account.pauseReason ?? null,
     risk,
     custom: { ...custom, requestsPerMinute: custom.requestsPerMinute ?? null },
+    triggers: triggers ?? null,
+    emailsThisMonth: emailsThisMonth ?? null,
     inForce: {
       emailsPerMonth: emailsPerMonth({ custom, plan: organization.sendPlan }),
       probation: trustStage === "probation" ? capsOf(custom, risk) : null,
@@ -211,14 +219,66 @@ export const readFacts = Effect.fnUntraced(function* (
   return rows.map(factOf).reverse()
 })
 
+const failing = (error: AskError): Effect.Effect<never, AccountUnavailable> =>
+  isRetryable(error, { isIdempotent: true })
+    ? Effect.fail(new AccountUnavailable({ message: error.message }))
+    : Effect.die(error)
+
+/** The acts on a sender. */
+const makeSenderActs = (
+  started: Effect.Effect<Engine["Service"], AccountUnavailable>
+): Pick<SendOperator["Service"], "sender" | "setDailyCap"> => {
+  const nameOf = (sender: string): string => (sender.includes("@") ? bareAddress(sender) : domainOf(sender))
+  const askSender = Effect.fnUntraced(function* (
+    { mode, organization }: AccountNamed,
+    name: string,
+    command: SenderCommand
+  ) {
+    const engine = yield* started
+    const key = senderKey(mode, senderName(name))
+    return yield* engine.ask(SendSender, { organization: organization.id, key }, command)
+  })
+  const sender = Effect.fn("SendOperator.sender")(function* (account: AccountNamed, given: string) {
+    const name = nameOf(given)
+    const reply = yield* Effect.catch(
+      askSender(account, name, { _tag: "Check" }),
+      (error): Effect.Effect<never, AccountUnavailable> =>
+        error._tag === "AccountUnavailable"
+          ? Effect.fail(error)
+          : isAskError(error)
+            ? failing(error)
+            : Effect.die(error)
+    )
+    return { mode: account.mode, sender: name, ...reply }
+  })
+  const setDailyCap = Effect.fn("SendOperator.setDailyCap")(function* (
+    account: AccountOf,
+    sender: string,
+    cap: number | null
+  ) {
+    const name = nameOf(sender)
+    const ask = (command: SenderCommand) =>
+      Effect.catch(
+        askSender(account, name, command),
+        (error): Effect.Effect<never, ActRefused | AccountUnavailable> =>
+          error._tag === "AccountUnavailable"
+            ? Effect.fail(error)
+            : isAskError(error)
+              ? failing(error)
+              : Effect.fail(new ActRefused({ message: senderRefusal(error, sender) }))
+      )
+    // A name that is written wrong must not become a sender with a cap.
+    const { isVerified } = yield* ask({ _tag: "Check" })
+    if (!isVerified) return yield* new ActRefused({ message: senderRefusal({ _tag: "NotVerified" }, sender) })
+    return { mode: account.mode, sender: name, ...(yield* ask({ _tag: "SetDailyCap", cap })) }
+  })
+  return { sender, setDailyCap }
+}
+
 const make = (
   sql: SqlClient.SqlClient,
   started: Effect.Effect<Engine["Service"], AccountUnavailable>
 ): SendOperator["Service"] => {
-  const failing = (error: AskError) =>
-    isRetryable(error, { isIdempotent: true })
-      ? Effect.fail(new AccountUnavailable({ message: error.message }))
-      : Effect.die(error)
   const target = ({ mode, organization }: AccountOf) => ({ organization: organization.id, key: mode })
   const show = Effect.fn("SendOperator.show")(function* (account: AccountOf) {
     const engine = yield* started
@@ -241,30 +301,12 @@ const make = (
       yield* ask(command)
       return yield* show(account)
     })
-  const setDailyCap = Effect.fn("SendOperator.setDailyCap")(function* (
-    { mode, organization }: AccountOf,
-    sender: string,
-    cap: number | null
-  ) {
-    const engine = yield* started
-    const name = sender.includes("@") ? bareAddress(sender) : domainOf(sender)
-    const ask = (command: SenderCommand) =>
-      Effect.catch(
-        engine.ask(SendSender, { organization: organization.id, key: senderKey(mode, senderName(name)) }, command),
-        (error): Effect.Effect<never, ActRefused | AccountUnavailable> =>
-          isAskError(error) ? failing(error) : Effect.fail(new ActRefused({ message: senderRefusal(error, sender) }))
-      )
-    // A name that is written wrong must not become a sender with a cap.
-    const { isVerified } = yield* ask({ _tag: "Check" })
-    if (!isVerified) return yield* new ActRefused({ message: senderRefusal({ _tag: "NotVerified" }, sender) })
-    return { mode, sender: name, ...(yield* ask({ _tag: "SetDailyCap", cap })) }
-  })
   return SendOperator.of({
+    ...makeSenderActs(started),
     show,
     facts: Effect.fn("SendOperator.facts")((account) => readFacts(sql, account)),
     lift: Effect.fn("SendOperator.lift")((account) => act(account, { _tag: "Lift" })),
     setRisk: Effect.fn("SendOperator.setRisk")((account, risk) => act(account, { _tag: "SetRisk", risk })),
-    setLimits: Effect.fn("SendOperator.setLimits")((account, custom) => act(account, { _tag: "SetLimits", custom })),
-    setDailyCap
+    setLimits: Effect.fn("SendOperator.setLimits")((account, custom) => act(account, { _tag: "SetLimits", custom }))
   })
 }
