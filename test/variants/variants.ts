@@ -10,6 +10,7 @@ import { engineStreams } from "./engineStreams.ts"
 import { engineWorkers } from "./engineWorkers.ts"
 import { handoff } from "./handoff.ts"
 import { limits } from "./limits.ts"
+import { mailbox } from "./mailbox.ts"
 import { mailTasks } from "./mailTasks.ts"
 import { others } from "./others.ts"
 import type { Variant } from "./runner/variant.ts"
@@ -39,6 +40,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...limits,
   ...windows,
   ...mailTasks,
+  ...mailbox,
   ...submission,
   ...access,
   ...backups,
