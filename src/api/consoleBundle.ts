@@ -14,7 +14,7 @@ const assetsFolder = join(sourceFolder, "assets")
 const manifestFile = "manifest.json"
 
 /** The pages with a script of their own, and where each script begins. */
-const entries = { console: "main.tsx", mailbox: "mailbox/main.tsx" } as const
+const entries = { console: "main.tsx", mailbox: "mailbox/main.tsx", docs: "docs/main.tsx" } as const
 
 export type PageName = keyof typeof entries
 
@@ -112,7 +112,7 @@ const bundle = async (): Promise<ConsoleAssets> => {
     files.find(({ name }) => name.startsWith(`${page}-`) && name.endsWith(suffix))?.name ?? ""
   const assetsOf = (page: PageName): PageAssets => ({ script: named(page, ".js"), style: named(page, ".css") })
   return {
-    pages: { console: assetsOf("console"), mailbox: assetsOf("mailbox") },
+    pages: { console: assetsOf("console"), mailbox: assetsOf("mailbox"), docs: assetsOf("docs") },
     files: [...files, { name: licencesFile, text: licencesOf(require) }]
   }
 }

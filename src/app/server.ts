@@ -15,7 +15,7 @@ import { Inspection } from "../admin/Inspection.ts"
 import { OperatorSessions } from "../admin/OperatorSessions.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
 import { consolePages } from "../api/consolePages.ts"
-import { docsPage } from "../api/docs.ts"
+import { docsPages } from "../api/docs.ts"
 import { guidesPages } from "../api/guides/guidesPages.ts"
 import { landingPage } from "../api/landingPage.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
@@ -127,7 +127,7 @@ export const layerPublic = (options: ServerOptions) =>
       Layer.unwrap(
         Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments, stripeNotices]), (ownPages) =>
           layerServer(SluiceApi, options, [
-            docsPage(SluiceApi),
+            ...docsPages(SluiceApi),
             ...consolePages({ audience: "organization", mailbox: mailboxIn(options) }),
             guidesPages,
             ...ownPages.flat(),
@@ -239,7 +239,7 @@ export interface AdminOptions extends ListenerOptions {
  * ```
  */
 export const layerAdmin = (options: AdminOptions) =>
-  layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages({ audience: "operator" }), guidesPages]).pipe(
+  layerServer(AdminApi, options, [...docsPages(AdminApi), ...consolePages({ audience: "operator" }), guidesPages]).pipe(
     Layer.provide(
       layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
     ),

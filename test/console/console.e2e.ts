@@ -6,6 +6,7 @@ import { describe } from "vitest"
 import { needing } from "../support/needs.ts"
 import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
+import { docsSection } from "./sections/docs.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
 import { operatorSection } from "./sections/operator.ts"
 import { portalSection } from "./sections/portal.ts"
@@ -24,6 +25,7 @@ describe("the console", needs, () => {
   keyboardSection(platform)
   strangersSection(platform)
   portalSection(platform)
+  docsSection(platform)
   servedSection(platform)
   operatorSection(platform)
 })

@@ -1,6 +1,7 @@
 /** Keeps the shown mails: the place in the page's address, the list, and the server's word that something changed. */
 import { computed, effect, signal } from "@preact/signals"
 import { ApiError, wordsOf } from "../api.ts"
+import { now } from "../ui/time.ts"
 import { listMails, type MailList, mailboxPath } from "./mailApi.ts"
 
 /** Mails that the list begins with, and that each further step adds. */
@@ -64,6 +65,8 @@ const load = async (text: string, most: number): Promise<void> => {
   try {
     const found = await listMails(text, Math.min(most, 500))
     if (mine !== turn) return
+    // A mail that has just come is not one of the future.
+    now.value = Date.now()
     mails.value = found
     listError.value = undefined
     const left = new Set(found.data.map(({ id }) => id))
