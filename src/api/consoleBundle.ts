@@ -1,5 +1,5 @@
 /**
- * Bundles the console's script and style for browsers (docs/platform.md, 12.3): `esbuild` bundles `src/console` into
+ * Bundles the scripts and styles of the pages for browsers (docs/platform.md, 12.3): `esbuild` bundles `src/console` into
  * `src/console/assets`, in `npm ci` (`prepare`), at the first request after the sources have changed, and into the
  * package. Needs no service.
  */
@@ -12,7 +12,17 @@ import { fileURLToPath } from "node:url"
 const sourceFolder = fileURLToPath(new URL("../console/", import.meta.url))
 const assetsFolder = join(sourceFolder, "assets")
 const manifestFile = "manifest.json"
-const entry = "main.tsx"
+
+/** The pages with a script of their own, and where each script begins. */
+const entries = { console: "main.tsx", mailbox: "mailbox/main.tsx", docs: "docs/main.tsx" } as const
+
+export type PageName = keyof typeof entries
+
+/** The files that a page names; its script loads the others itself. */
+export interface PageAssets {
+  readonly script: string
+  readonly style: string
+}
 
 /** A file that browsers may keep for ever: its name changes with what it holds. */
 export interface Asset {
@@ -20,19 +30,16 @@ export interface Asset {
   readonly text: string
 }
 
-/** All that the console's page loads. */
+/** All that the pages load. */
 export interface ConsoleAssets {
-  /** Names of the files that the page names; the script loads the others itself. */
-  readonly script: string
-  readonly style: string
+  readonly pages: Readonly<Record<PageName, PageAssets>>
   readonly files: ReadonlyArray<Asset>
 }
 
 interface Manifest {
   /** Digest of the sources that it was made of. */
   readonly source: string
-  readonly script: string
-  readonly style: string
+  readonly pages: ConsoleAssets["pages"]
   readonly files: ReadonlyArray<string>
 }
 
@@ -46,7 +53,7 @@ const digest = (text: string): string => createHash("sha256").update(text).diges
 
 /** The sources, undefined in the package, which has the bundle alone. */
 const sourceDigest = (): string | undefined => {
-  if (!existsSync(join(sourceFolder, entry))) return undefined
+  if (!existsSync(join(sourceFolder, entries.console))) return undefined
   const files = readdirSync(sourceFolder, { recursive: true, encoding: "utf8" })
     .filter((file) => /\.(tsx?|css)$/.test(file) && !file.startsWith("assets"))
     .sort()
@@ -56,8 +63,10 @@ const sourceDigest = (): string | undefined => {
 const read = (): { readonly source: string; readonly assets: ConsoleAssets } | undefined => {
   const at = (name: string) => readFileSync(join(assetsFolder, name), "utf8")
   try {
-    const { files, script, source, style } = JSON.parse(at(manifestFile)) as Manifest
-    return { source, assets: { script, style, files: files.map((name) => ({ name, text: at(name) })) } }
+    const { files, pages, source } = JSON.parse(at(manifestFile)) as Manifest
+    // A bundle of an earlier version has fewer pages.
+    if (Object.keys(entries).some((name) => pages[name as PageName] === undefined)) return undefined
+    return { source, assets: { pages, files: files.map((name) => ({ name, text: at(name) })) } }
   } catch {
     return undefined
   }
@@ -83,14 +92,14 @@ const bundle = async (): Promise<ConsoleAssets> => {
   const require = createRequire(import.meta.url)
   const { build } = require("esbuild") as Esbuild
   const { outputFiles } = await build({
-    entryPoints: [join(sourceFolder, entry)],
+    entryPoints: Object.entries(entries).map(([out, file]) => ({ in: join(sourceFolder, file), out })),
     bundle: true,
     minify: true,
     write: false,
     outdir: "out",
     format: "esm",
     splitting: true,
-    entryNames: "console-[hash]",
+    entryNames: "[name]-[hash]",
     chunkNames: "part-[hash]",
     target: "es2022",
     jsx: "automatic",
@@ -99,17 +108,17 @@ const bundle = async (): Promise<ConsoleAssets> => {
     logLevel: "silent"
   })
   const files = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))
-  const named = (suffix: string) =>
-    files.find(({ name }) => name.startsWith("console-") && name.endsWith(suffix))?.name ?? ""
+  const named = (page: string, suffix: string) =>
+    files.find(({ name }) => name.startsWith(`${page}-`) && name.endsWith(suffix))?.name ?? ""
+  const assetsOf = (page: PageName): PageAssets => ({ script: named(page, ".js"), style: named(page, ".css") })
   return {
-    script: named(".js"),
-    style: named(".css"),
+    pages: { console: assetsOf("console"), mailbox: assetsOf("mailbox"), docs: assetsOf("docs") },
     files: [...files, { name: licencesFile, text: licencesOf(require) }]
   }
 }
 
 /** Keeps a bundle for the next start. Another process may do the same at the same time. */
-const keep = (source: string, { files, script, style }: ConsoleAssets): void => {
+const keep = (source: string, { files, pages }: ConsoleAssets): void => {
   mkdirSync(assetsFolder, { recursive: true })
   const write = (name: string, text: string) => {
     const temporary = join(assetsFolder, `.${name}.${process.pid}`)
@@ -117,10 +126,7 @@ const keep = (source: string, { files, script, style }: ConsoleAssets): void => 
     renameSync(temporary, join(assetsFolder, name))
   }
   for (const { name, text } of files) write(name, text)
-  write(
-    manifestFile,
-    JSON.stringify({ source, script, style, files: files.map(({ name }) => name) } satisfies Manifest)
-  )
+  write(manifestFile, JSON.stringify({ source, pages, files: files.map(({ name }) => name) } satisfies Manifest))
   // Bundles of earlier sources are no longer needed.
   const kept = new Set([manifestFile, ...files.map(({ name }) => name)])
   for (const name of readdirSync(assetsFolder)) {

@@ -1,6 +1,6 @@
 /**
- * Serves the console's page and its assets (docs/platform.md, 12.3). The page is the same for every address under
- * `/console`, and says in itself which console it is; the assets are compressed once and kept by browsers for ever.
+ * Serves the console's page and the files of all pages (docs/platform.md, 12.3). The page is the same for every address
+ * under `/console`, and says in itself which console it is; the files are compressed once and kept by browsers for ever.
  * Needs `HttpRouter`.
  */
 import { promisify } from "node:util"
@@ -9,8 +9,9 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { errorBody } from "../http/errors.ts"
 import type { Page } from "../http/server.ts"
-import { type Asset, type ConsoleAssets, consoleAssets, licencesFile } from "./consoleBundle.ts"
+import { type Asset, consoleAssets, licencesFile } from "./consoleBundle.ts"
 import { type Encoding, encodingFor } from "./encodings.ts"
+import { pageHeaders, pageShell } from "./pageShell.ts"
 
 /**
  * Whom a console is for: the members of an organization, on the public listener, or operators, on the admin listener.
@@ -34,45 +35,21 @@ export const consolePolicy = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-const common = {
-  "content-security-policy": consolePolicy,
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "x-dns-prefetch-control": "off"
-}
+/** The mailbox's page shows mails in frames of the server's own, which bring policies of their own, and their pictures. */
+export const mailboxPolicy = consolePolicy
+  .replace("style-src 'self' 'unsafe-inline'", "style-src 'self'")
+  .replace("frame-src 'none'", "frame-src 'self'")
+  .replace("img-src data:", "img-src 'self' data:")
 
-const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%23275df0'/%3E%3Cpath d='M4 5h8M4 8h5M4 11h8' stroke='white' stroke-width='1.6' stroke-linecap='round'/%3E%3C/svg%3E"
-
-const html = ({ script, style }: ConsoleAssets, audience: ConsoleAudience): string => `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><meta name="sluice-console" content="${audience}">
-<title>Sluice</title><link rel="icon" href="${icon}">
-<link rel="stylesheet" href="/console/assets/${style}">
-<script type="module" src="/console/assets/${script}"></script></head>
-<body><div id="app"></div>
-<noscript><main class="plain"><h1>Sluice</h1><p>The console needs JavaScript. The API does not:
-see its <a href="/guides/">guides</a>, its <a href="/docs">documentation</a>, its description as <a href="/openapi.json">OpenAPI</a>${audience === "operator" ? "" : ', and its <a href="/v1/health">health</a>'}.</p></main></noscript>
-</body></html>
-`
-
-const plainPage = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Sluice</title></head>
-<body><h1>Sluice</h1><p>The console is not bundled here, because esbuild is not installed: run <code>npm ci</code> in the checkout, or use the package.</p>
-<p><a href="/docs">Documentation</a></p></body></html>
-`
+const withoutScript = (
+  audience: ConsoleAudience
+): string => `<h1>Sluice</h1><p>The console needs JavaScript. The API does not:
+see its <a href="/guides/">guides</a>, its <a href="/docs">documentation</a>, its description as <a href="/openapi.json">OpenAPI</a>${audience === "operator" ? "" : ', and its <a href="/v1/health">health</a>'}.</p>`
 
 interface Compressed {
   readonly name: string
   readonly type: string
   readonly bytes: Readonly<Record<Encoding, Uint8Array>>
-}
-
-interface Prepared {
-  readonly page: string
-  readonly files: ReadonlyArray<Compressed>
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -88,20 +65,8 @@ const compressed = async ({ name, text }: Asset): Promise<Compressed> => {
   return { name, type, bytes: { identity, br, gzip: zipped } }
 }
 
-const prepare = async (audience: ConsoleAudience): Promise<Prepared> => {
-  const assets = await consoleAssets()
-  return {
-    page: html(assets, audience),
-    files: await Promise.all(assets.files.map(compressed))
-  }
-}
-
-const htmlAnswer = (page: string, status: number) =>
-  HttpServerResponse.text(page, {
-    status,
-    contentType: "text/html; charset=utf-8",
-    headers: { ...common, "cache-control": "no-store" }
-  })
+const compressedFiles = async (): Promise<ReadonlyArray<Compressed>> =>
+  Promise.all((await consoleAssets()).files.map(compressed))
 
 const noAsset = HttpServerResponse.jsonUnsafe(errorBody("envelope", "not_found", "The console has no such file."), {
   status: 404,
@@ -113,7 +78,7 @@ const assetAnswer = (file: Compressed, acceptEncoding: string | undefined) => {
   return HttpServerResponse.uint8Array(file.bytes[encoding], {
     contentType: file.type,
     headers: {
-      ...common,
+      ...pageHeaders(consolePolicy),
       vary: "Accept-Encoding",
       // The name of the licences stays when they change.
       "cache-control": file.name === licencesFile ? "public, max-age=300" : "public, max-age=31536000, immutable",
@@ -122,18 +87,25 @@ const assetAnswer = (file: Compressed, acceptEncoding: string | undefined) => {
   })
 }
 
-const layer = (audience: ConsoleAudience): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
+export interface ConsoleOptions {
+  readonly audience: ConsoleAudience
+  /** Where the local mailbox is; undefined where there is none. */
+  readonly mailbox?: string | undefined
+}
+
+const layer = ({ audience, mailbox }: ConsoleOptions): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
-      const prepared = yield* Effect.cached(
-        Effect.tryPromise(() => prepare(audience)).pipe(
-          Effect.tapError((error) => Effect.logWarning("The console cannot be shown", error)),
-          Effect.orElseSucceed(() => undefined)
-        )
+      const files = yield* Effect.cached(
+        Effect.orElseSucceed(Effect.tryPromise(compressedFiles), (): ReadonlyArray<Compressed> => [])
       )
-      const page = Effect.map(prepared, (made) =>
-        made === undefined ? htmlAnswer(plainPage, 503) : htmlAnswer(made.page, 200)
-      )
+      const page = yield* pageShell({
+        page: "console",
+        title: "Sluice",
+        meta: { "sluice-console": audience, ...(mailbox === undefined ? {} : { "sluice-mailbox": mailbox }) },
+        withoutScript: withoutScript(audience),
+        policy: consolePolicy
+      })
       // The same route has `/console` itself.
       yield* router.add("GET", "/console/*", page)
       yield* router.add(
@@ -142,7 +114,7 @@ const layer = (audience: ConsoleAudience): Layer.Layer<never, never, HttpRouter.
         Effect.gen(function* () {
           const { file = "" } = yield* HttpRouter.params
           const { headers } = yield* HttpServerRequest.HttpServerRequest
-          const found = (yield* prepared)?.files.find(({ name }) => name === file)
+          const found = (yield* files).find(({ name }) => name === file)
           return found === undefined ? noAsset : assetAnswer(found, headers["accept-encoding"])
         })
       )
@@ -150,7 +122,17 @@ const layer = (audience: ConsoleAudience): Layer.Layer<never, never, HttpRouter.
   )
 
 /** The console's pages. */
-export const consolePages = (audience: ConsoleAudience): ReadonlyArray<Page> => [
-  { path: "/console/*", layer: layer(audience) },
+export const consolePages = (options: ConsoleOptions): ReadonlyArray<Page> => [
+  { path: "/console/*", layer: layer(options) },
   { path: "/console/assets/:file", layer: Layer.empty }
 ]
+
+/** The page of the local mailbox, which loads its mails from the paths beside it. */
+export const mailboxShell = pageShell({
+  page: "mailbox",
+  title: "Mailbox · Sluice",
+  meta: {},
+  withoutScript: `<h1>Mailbox</h1><p>The page needs JavaScript. Without it, the mails are there as JSON:
+<code>curl /dev/mailbox</code>. See <a href="/guides/handoff">the guide</a>.</p>`,
+  policy: mailboxPolicy
+})

@@ -32,8 +32,8 @@ export interface RelaySettings extends Pick<RelayOptions, "url" | "tls" | "conne
 }
 
 export interface MailOptions {
-  /** Whether live mail goes to the local mailbox; else it waits, and test mail is taken and dropped. */
-  readonly mailbox: boolean
+  /** The folder of the local mailbox, to which live mail goes; without one it waits, and test mail is taken and dropped. */
+  readonly mailboxFolder: string | undefined
   /** The relay for live mail; without one it goes to the mailbox or waits. */
   readonly relay?: RelaySettings | undefined
   /** Whether live mail waits until another start, as after a restore of a backup. */
@@ -67,10 +67,12 @@ const layerRelay = ({ attachmentTargets, bounceDomain, publicUrl, secretsKeys, .
   }).pipe(Layer.provide(SigningKeys.layer(secretsKeys)))
 
 /** The transport of mail. */
-const layerTransport = ({ isHeld = false, mailbox, relay }: MailOptions) => {
-  const unrelayed = mailbox ? MailTransport.layerCapture : MailTransport.layerWaiting
+const layerTransport = ({ isHeld = false, mailboxFolder, relay }: MailOptions) => {
+  const unrelayed = mailboxFolder !== undefined ? MailTransport.layerCapture : MailTransport.layerWaiting
   const live = isHeld ? MailTransport.layerHeld : relay !== undefined ? layerRelay(relay) : unrelayed
-  return live.pipe(Layer.provideMerge(mailbox ? CaptureMailbox.layer : CaptureMailbox.layerClosed))
+  return live.pipe(
+    Layer.provideMerge(mailboxFolder === undefined ? CaptureMailbox.layerClosed : CaptureMailbox.layerIn(mailboxFolder))
+  )
 }
 
 const noticesOf = ({ noticesFrom = defaultHandoffSettings.noticesFrom }: MailOptions) => ({ noticesFrom })

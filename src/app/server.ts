@@ -15,7 +15,7 @@ import { Inspection } from "../admin/Inspection.ts"
 import { OperatorSessions } from "../admin/OperatorSessions.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
 import { consolePages } from "../api/consolePages.ts"
-import { docsPage } from "../api/docs.ts"
+import { docsPages } from "../api/docs.ts"
 import { guidesPages } from "../api/guides/guidesPages.ts"
 import { landingPage } from "../api/landingPage.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
@@ -51,6 +51,7 @@ import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
 import { layerMembers } from "../platform/people/membersHttp.ts"
 import { layerCurrentRequestRecorder } from "../platform/requests/RequestWriter.ts"
 import { layerRequests } from "../platform/requests/requestsHttp.ts"
+import { mailboxPath } from "../send/handoff/mailbox/mailShapes.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domainsHttp.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
@@ -87,20 +88,26 @@ export interface ServerOptions extends ListenerOptions {
   readonly pages?: ReadonlyArray<Page>
 }
 
+/** Where the local mailbox is, if it is among the pages. */
+const mailboxIn = ({ pages = [] }: Pick<ServerOptions, "pages">): string | undefined =>
+  pages.find(({ path }) => path === mailboxPath)?.path
+
 /**
  * Runs before the listener stops, which waits for requests under way: it makes `/readyz` fail for load balancers, and
- * ends the event streams.
+ * ends the event streams and those of the pages.
  */
-const layerStopping = Layer.effectDiscard(
-  Effect.gen(function* () {
-    yield* HttpServer.HttpServer
-    const streams = yield* EventStreams
-    const health = yield* Health
-    // The check stays until the process ends, so its scope is never closed.
-    yield* Effect.addFinalizer(() => health.register(stopping).pipe(Scope.provide(Scope.makeUnsafe())))
-    yield* Effect.addFinalizer(() => streams.stop)
-  })
-)
+const layerStopping = ({ pages = [] }: Pick<ServerOptions, "pages">) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      yield* HttpServer.HttpServer
+      const streams = yield* EventStreams
+      const health = yield* Health
+      // The check stays until the process ends, so its scope is never closed.
+      yield* Effect.addFinalizer(() => health.register(stopping).pipe(Scope.provide(Scope.makeUnsafe())))
+      yield* Effect.addFinalizer(() => streams.stop)
+      for (const { stop } of pages) if (stop !== undefined) yield* Effect.addFinalizer(() => stop)
+    })
+  )
 
 /**
  * The public API on its listener. Needs the services of `layerServices`.
@@ -116,13 +123,13 @@ const layerStopping = Layer.effectDiscard(
  * ```
  */
 export const layerPublic = (options: ServerOptions) =>
-  layerStopping.pipe(
+  layerStopping(options).pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments, stripeNotices]), (ownPages) =>
           layerServer(SluiceApi, options, [
-            docsPage(SluiceApi),
-            ...consolePages("organization"),
+            ...docsPages(SluiceApi),
+            ...consolePages({ audience: "organization", mailbox: mailboxIn(options) }),
             guidesPages,
             ...ownPages.flat(),
             ...(options.landing === false ? [] : [landingPage]),
@@ -190,7 +197,7 @@ export const layerPublic = (options: ServerOptions) =>
  * ```
  */
 export const layerProbes = (options: ServerOptions) =>
-  layerStopping.pipe(
+  layerStopping(options).pipe(
     Layer.provideMerge(layerServer(baseApi.add(SystemApi), options, [])),
     Layer.provide(layerSystem(options.metricsReaders ?? "anybody", options.metrics)),
     Layer.provide(EventStreams.layer)
@@ -234,7 +241,7 @@ export interface AdminOptions extends ListenerOptions {
  * ```
  */
 export const layerAdmin = (options: AdminOptions) =>
-  layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages("operator"), guidesPages]).pipe(
+  layerServer(AdminApi, options, [...docsPages(AdminApi), ...consolePages({ audience: "operator" }), guidesPages]).pipe(
     Layer.provide(
       layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
     ),

@@ -9,6 +9,7 @@ import { join, resolve } from "node:path"
 import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
+import { mailboxShell } from "../api/consolePages.ts"
 import { layerEngineHealth } from "../app/engine.ts"
 import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
@@ -44,6 +45,7 @@ import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { VerificationMail } from "../send/senders/addresses/VerificationMail.ts"
 import { reportAddressesOf } from "../send/senders/authentication/reportAddresses.ts"
 import { listenForSubmission } from "../send/submission/SubmissionListener.ts"
+import { makeTargetGuard } from "../webhooks/target/targets.ts"
 import { type Address, addressesOf, isEverywhere, reachableUrl, requireAddress, unavailable } from "./addresses.ts"
 import { folderAdminKey } from "./admin.ts"
 import { banner, bannerLine, onStdout } from "./banner.ts"
@@ -304,7 +306,7 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
       Layer.provideMerge(VerificationMail.layer),
       Layer.provideMerge(
         layerMail({
-          mailbox: mailboxWanted(config),
+          mailboxFolder: mailboxFolderOf(start),
           isHeld: config.holdMail === "on",
           noticesFrom: config.mailFrom,
           relay: relayOf(config, { secretsKeys: options.secretsKeys, publicUrl: options.publicUrl }),
@@ -315,6 +317,19 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
       Layer.provideMerge(Layer.succeedContext(decisions))
     )
   )
+})
+
+/** The folder of the local mailbox; each worker keeps the mails that it hands over. Undefined without a mailbox. */
+const mailboxFolderOf = ({ config, folder, seat }: Start): string | undefined =>
+  mailboxWanted(config) ? folder.file("mailbox", String(seat?.number ?? 1)) : undefined
+
+/** The pages of the local mailbox. */
+const localMailbox = Effect.fnUntraced(function* ({ config, reached }: Start) {
+  return yield* mailboxPages({
+    page: yield* mailboxShell,
+    guard: makeTargetGuard(config.webhookTargets),
+    publicHost: () => URL.parse(reached.url)?.host
+  })
 })
 
 /** Opens the listeners and answers their addresses. */
@@ -353,7 +368,7 @@ const openListeners = Effect.fnUntraced(function* (start: Start) {
       ...measured,
       pages: [
         yield* unsubscribePage(yield* secretsKeys(config, folder)),
-        ...(mailboxWanted(config) ? yield* mailboxPages : [])
+        ...(mailboxWanted(config) ? yield* localMailbox(start) : [])
       ]
     })
   )

@@ -577,7 +577,7 @@ export const isPlainSubmission = ({
 export const demoWanted = (config: Config): boolean => config.demo === "on"
 
 /**
- * Whether live mail goes to a mailbox in memory that this machine may read (docs/handoff.md, 3): in development mode,
+ * Whether live mail goes to a mailbox that this machine may read (docs/handoff.md, 3): in development mode,
  * with both servers embedded, on a loopback address.
  */
 export const mailboxWanted = ({ databaseUrl, development, host, natsUrl }: Config): boolean =>

@@ -11,6 +11,7 @@ import {
   isChoosing,
   isOperatorConsole,
   isPortalOver,
+  mailbox,
   operator,
   portal,
   session,
@@ -21,17 +22,11 @@ import {
 import { AcceptLink, ChooseOrganization, SignIn } from "./signIn.tsx"
 import { nextTheme, theme } from "./theme.ts"
 import { Chip, Fault, Head, Loading } from "./ui/basics.tsx"
+import { Mark } from "./ui/mark.tsx"
 import { ModeSwitch, TestMark } from "./ui/modeSwitch.tsx"
 import type { Route } from "./views/routes.ts"
 
 type Routes = ReadonlyArray<Route>
-
-const Mark = () => (
-  <svg viewBox="0 0 16 16" aria-hidden="true">
-    <rect width="16" height="16" rx="4" fill="var(--accent)" />
-    <path d="M4 5h8M4 8h5M4 11h8" stroke="var(--accent-ink)" stroke-width="1.6" stroke-linecap="round" />
-  </svg>
-)
 
 /** The route of a place, with what its address names. */
 const find = (
@@ -166,6 +161,11 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
         <div class="foot">
           {portal.value === null && (
             <>
+              {mailbox !== undefined && (
+                <a href={mailbox} class="note">
+                  Local mailbox
+                </a>
+              )}
               <a href="/guides/" target="_blank" rel="noreferrer" class="note">
                 Guides
               </a>

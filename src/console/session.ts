@@ -43,9 +43,14 @@ export const isViewer = (): boolean => session.value?.member?.role === "viewer"
 /** Why somebody has to sign in, where there is something to say. */
 export const signInReason = signal("")
 
+const metaOf = (name: string): string | undefined =>
+  document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content
+
 /** Whom this page is for; the page itself says it. */
-export const isOperatorConsole =
-  document.querySelector<HTMLMetaElement>('meta[name="sluice-console"]')?.content === "operator"
+export const isOperatorConsole = metaOf("sluice-console") === "operator"
+
+/** Where the local mailbox is; undefined where there is none. */
+export const mailbox = metaOf("sluice-mailbox")
 
 /** Ends the session after an answer of 401. */
 export const sessionEnded = (): void => {

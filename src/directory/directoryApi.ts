@@ -105,7 +105,12 @@ const getCarrierByQuery = HttpApiEndpoint.get("getCarrierByQuery", "/v1/carrier"
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(DirectoryAccess)
-  .annotateMerge(OpenApi.annotations({ summary: "Get a carrier, OCN in the query" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get a carrier, OCN in the query",
+      description: "The same as `GET /v1/carrier/{ocn}`, with the number in `ocn`."
+    })
+  )
 
 const getAreaCode = HttpApiEndpoint.get("getAreaCode", "/v1/npa/:npa", {
   params: { npa: Npa },
@@ -128,7 +133,12 @@ const getExchange = HttpApiEndpoint.get("getExchange", "/v1/npa/:npa/nxx/:nxx", 
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(DirectoryAccess)
-  .annotateMerge(OpenApi.annotations({ summary: "Get one exchange of an area code" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get one exchange of an area code",
+      description: "The carrier of an exchange (NXX) within an area code (NPA), and where it is."
+    })
+  )
 
 const getAreaCodeByQuery = HttpApiEndpoint.get("getAreaCodeByQuery", "/v1/npa", {
   query: {
@@ -142,7 +152,12 @@ const getAreaCodeByQuery = HttpApiEndpoint.get("getAreaCodeByQuery", "/v1/npa", 
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(DirectoryAccess)
-  .annotateMerge(OpenApi.annotations({ summary: "Get an area code, NPA in the query" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get an area code, NPA in the query",
+      description: "The same as `GET /v1/npa/{npa}`, with the area code in `npa`."
+    })
+  )
 
 const listChanges = HttpApiEndpoint.get("listChanges", "/v1/directory/changes", {
   query: {

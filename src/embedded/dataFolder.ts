@@ -5,6 +5,7 @@
  *     lock          held by the one process that runs here       logs/      what the servers print
  *     holder.json   who that is, for messages                    postgres/  the cluster
  *     run.json      where the running platform is found          nats/      server.conf and the streams
+ *     mailbox/      the mails of the local mailbox
  *
  * Needs no service.
  */

@@ -111,7 +111,12 @@ const get = HttpApiEndpoint.get("get", "/v1/events/:id", {
   params: { id: Schema.String.annotate({ description: "Id of the event, evt_ followed by a UUID" }) },
   success: Event,
   error: [EnvelopeNotFound, EnvelopeUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "Get an event" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Get an event",
+    description: "One event by its id, as it was delivered to webhook endpoints. Events are kept for 30 days."
+  })
+)
 
 const stream = HttpApiEndpoint.get("stream", "/v1/events/stream", {
   query: {

@@ -149,8 +149,10 @@ export interface ServerOptions extends EdgeOptions {
 export interface Page {
   readonly path: `/${string}`
   /** The methods of its routes; default: GET. */
-  readonly methods?: ReadonlyArray<"GET" | "POST">
+  readonly methods?: ReadonlyArray<"GET" | "POST" | "PATCH" | "DELETE">
   readonly layer: Layer.Layer<never, never, HttpRouter.HttpRouter>
+  /** Ends answers that never end by themselves, before the listener stops and waits for them. */
+  readonly stop?: Effect.Effect<void>
 }
 
 const descriptionPath = "/openapi.json"

@@ -87,7 +87,12 @@ const get = HttpApiEndpoint.get("get", "/v1/console/session", {
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
 })
   .middleware(KeysAccess)
-  .annotateMerge(OpenApi.annotations({ summary: "Tell whose the session, or the key, is and what it may do" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Tell whose the session, or the key, is and what it may do",
+      description: "The organization, the mode, and the services and scopes of whoever asks."
+    })
+  )
 
 /** The signed-in portal. */
 export const ConsolePortal = Schema.Struct({

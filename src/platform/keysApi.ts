@@ -49,7 +49,12 @@ const list = HttpApiEndpoint.get("list", "/v1/keys", {
     pagination: Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
   }).annotate({ identifier: "ApiKeyPage" }),
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "List keys, newest first, revoked ones too" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List keys, newest first, revoked ones too",
+    description: "The keys of the mode of the key that asks, without the keys themselves."
+  })
+)
 
 const create = HttpApiEndpoint.post("create", "/v1/keys", {
   headers: idempotent,

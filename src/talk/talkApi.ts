@@ -80,7 +80,12 @@ const voices = HttpApiEndpoint.get("voices", "/v1/talk/voices", {
   error: SentenceUnavailable
 })
   .annotate(RequiredScopes, ["talk:voices"])
-  .annotateMerge(OpenApi.annotations({ summary: "List voices" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List voices",
+      description: "The voices that `POST /v1/talk/speech` takes, with their languages."
+    })
+  )
 
 const formats = HttpApiEndpoint.get("formats", "/v1/talk/formats", {
   success: FormatList,

@@ -27,11 +27,11 @@ describe("the console's bundle", () => {
       const text = texts.get(name)!
       if (loaded.has(name) || text.includes(others)) return
       loaded.add(name)
-      const isEntry = name === assets.script
+      const isEntry = name === assets.pages.console.script
       for (const [, later, part] of text.matchAll(/(import\()?"\.\/([\w-]+\.js)"/g))
         if (isWhole || isEntry || later === undefined) load(part!)
     }
-    load(assets.script)
+    load(assets.pages.console.script)
     return [...loaded].map((name) => texts.get(name)!)
   }
 

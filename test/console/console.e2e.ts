@@ -6,6 +6,7 @@ import { describe } from "vitest"
 import { needing } from "../support/needs.ts"
 import { useConsolePlatform } from "./consolePlatform.ts"
 import { apiSection } from "./sections/api.ts"
+import { docsSection } from "./sections/docs.ts"
 import { keyboardSection } from "./sections/keyboard.ts"
 import { linksSection } from "./sections/links.ts"
 import { operatorSection } from "./sections/operator.ts"
@@ -31,6 +32,7 @@ describe("the console", needs, () => {
   portalSection(platform)
   peopleSection(platform)
   plansSection(platform)
+  docsSection(platform)
   servedSection(platform)
   operatorSection(platform)
   operatorListsSection(platform)

@@ -52,6 +52,7 @@ export const claims: ReadonlyArray<Claim> = [
   },
   { test: "test/send/http/documented.e2e.ts", isOf: isNumbered(/^9\.(?:1[013456]|20) /, "docs/platform/send.md") },
   { test: "test/send/senders/reports/reportIntake.it.ts", isOf: isNumbered(/^9\.21 /, "docs/platform/send.md") },
+  { test: "test/send/handoff/mailbox/mailbox.e2e.ts", isOf: has("docs/handoff.md", "dev/mailbox/latest") },
   { test: "test/send/http/feedbackHttp.it.ts", isOf: isNumbered(/^9\.17 /, "docs/platform/send.md") },
   {
     test: "test/send/feedback/intake/tours.e2e.ts",

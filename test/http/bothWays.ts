@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto"
 import { Clock, Context, Effect, Layer, Logger, Metric, Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
-import { docsPage } from "../../src/api/docs.ts"
+import { docsPages } from "../../src/api/docs.ts"
 import { SluiceApi } from "../../src/api/SluiceApi.ts"
 import { layerSystem } from "../../src/api/systemHttp.ts"
 import { layerMatching } from "../../src/app/dispatch.ts"
@@ -290,7 +290,7 @@ const listen = async (
   const counter = { taken: 0 }
   const registry = new Map<string, never>()
   const options = { host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false, failureLog: false, fastLane }
-  const layer = layerServer(SluiceApi, options, [docsPage(SluiceApi)]).pipe(
+  const layer = layerServer(SluiceApi, options, [...docsPages(SluiceApi)]).pipe(
     Layer.provide(
       Layer.mergeAll(
         layerBilling,

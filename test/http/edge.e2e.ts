@@ -104,7 +104,7 @@ describe("the documentation", () => {
     const { hostname, port } = new URL(platform().url)
     const socket = connect({ host: hostname, port: Number(port) })
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.write(`GET /docs HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n${lines.join("")}\r\n`)
+    socket.write(`GET /docs/description.json HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n${lines.join("")}\r\n`)
     const all = await buffer(socket)
     const end = all.indexOf("\r\n\r\n")
     return { head: all.toString("latin1", 0, end), body: all.subarray(end + 4) }
@@ -112,7 +112,7 @@ describe("the documentation", () => {
 
   it("is packed for who takes it so, and not sent again to who has it", async () => {
     const plain = await bytesOf({})
-    expect(plain.body.length).toBeGreaterThan(1_000_000)
+    expect(plain.body.length).toBeGreaterThan(300_000)
     expect(plain.head).toMatch(/\r\nvary: Accept-Encoding/i)
     for (const [encoding, unpack] of [
       ["br", brotliDecompressSync],

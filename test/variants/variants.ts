@@ -10,6 +10,7 @@ import { engineStreams } from "./engineStreams.ts"
 import { engineWorkers } from "./engineWorkers.ts"
 import { handoff } from "./handoff.ts"
 import { limits } from "./limits.ts"
+import { mailbox } from "./mailbox.ts"
 import { mailTasks } from "./mailTasks.ts"
 import { operators } from "./operators.ts"
 import { others } from "./others.ts"
@@ -41,6 +42,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...limits,
   ...windows,
   ...mailTasks,
+  ...mailbox,
   ...submission,
   ...access,
   ...people,

@@ -58,6 +58,8 @@ export const directoryGetCarrier = <ThrowOnError extends boolean = false>(option
 
 /**
  * Get a carrier, OCN in the query
+ *
+ * The same as `GET /v1/carrier/{ocn}`, with the number in `ocn`.
  */
 export const directoryGetCarrierByQuery = <ThrowOnError extends boolean = false>(options: Options<DirectoryGetCarrierByQueryData, ThrowOnError>) => (options.client ?? client).get<DirectoryGetCarrierByQueryResponses, DirectoryGetCarrierByQueryErrors, ThrowOnError>({
     security: [
@@ -94,6 +96,8 @@ export const directoryGetAreaCode = <ThrowOnError extends boolean = false>(optio
 
 /**
  * Get one exchange of an area code
+ *
+ * The carrier of an exchange (NXX) within an area code (NPA), and where it is.
  */
 export const directoryGetExchange = <ThrowOnError extends boolean = false>(options: Options<DirectoryGetExchangeData, ThrowOnError>) => (options.client ?? client).get<DirectoryGetExchangeResponses, DirectoryGetExchangeErrors, ThrowOnError>({
     security: [
@@ -111,6 +115,8 @@ export const directoryGetExchange = <ThrowOnError extends boolean = false>(optio
 
 /**
  * Get an area code, NPA in the query
+ *
+ * The same as `GET /v1/npa/{npa}`, with the area code in `npa`.
  */
 export const directoryGetAreaCodeByQuery = <ThrowOnError extends boolean = false>(options: Options<DirectoryGetAreaCodeByQueryData, ThrowOnError>) => (options.client ?? client).get<DirectoryGetAreaCodeByQueryResponses, DirectoryGetAreaCodeByQueryErrors, ThrowOnError>({
     security: [
@@ -219,6 +225,8 @@ export const eventsRates = <ThrowOnError extends boolean = false>(options?: Opti
 
 /**
  * Get an event
+ *
+ * One event by its id, as it was delivered to webhook endpoints. Events are kept for 30 days.
  */
 export const eventsGet = <ThrowOnError extends boolean = false>(options: Options<EventsGetData, ThrowOnError>) => (options.client ?? client).get<EventsGetResponses, EventsGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -291,6 +299,8 @@ export const talkSpeech = <ThrowOnError extends boolean = false>(options: Option
 
 /**
  * List voices
+ *
+ * The voices that `POST /v1/talk/speech` takes, with their languages.
  */
 export const talkVoices = <ThrowOnError extends boolean = false>(options?: Options<TalkVoicesData, ThrowOnError>) => (options?.client ?? client).get<TalkVoicesResponses, TalkVoicesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -311,6 +321,8 @@ export const talkFormats = <ThrowOnError extends boolean = false>(options?: Opti
 
 /**
  * List endpoints, oldest first
+ *
+ * The webhook endpoints of the key's mode, page by page, without their secrets.
  */
 export const webhooksList = <ThrowOnError extends boolean = false>(options?: Options<WebhooksListData, ThrowOnError>) => (options?.client ?? client).get<WebhooksListResponses, WebhooksListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -379,6 +391,8 @@ export const webhooksDelete = <ThrowOnError extends boolean = false>(options: Op
 
 /**
  * Get an endpoint
+ *
+ * One webhook endpoint by its id, without its secret.
  */
 export const webhooksGet = <ThrowOnError extends boolean = false>(options: Options<WebhooksGetData, ThrowOnError>) => (options.client ?? client).get<WebhooksGetResponses, WebhooksGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -455,6 +469,8 @@ export const webhooksListDeliveries = <ThrowOnError extends boolean = false>(opt
 
 /**
  * Get a delivery with its attempts
+ *
+ * One delivery to an endpoint: its event, its state, and the answer to each attempt.
  */
 export const webhooksGetDelivery = <ThrowOnError extends boolean = false>(options: Options<WebhooksGetDeliveryData, ThrowOnError>) => (options.client ?? client).get<WebhooksGetDeliveryResponses, WebhooksGetDeliveryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -512,6 +528,8 @@ export const webhooksReplay = <ThrowOnError extends boolean = false>(options: Op
 
 /**
  * Get how far a replay has come
+ *
+ * How many events of a replay are found and delivered, and whether it has ended.
  */
 export const webhooksGetReplay = <ThrowOnError extends boolean = false>(options: Options<WebhooksGetReplayData, ThrowOnError>) => (options.client ?? client).get<WebhooksGetReplayResponses, WebhooksGetReplayErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -610,6 +628,8 @@ export const emailsExport = <ThrowOnError extends boolean = false>(options?: Opt
 
 /**
  * Get an email
+ *
+ * One email by its id: its content while it is kept, its state, and its history.
  */
 export const emailsGet = <ThrowOnError extends boolean = false>(options: Options<EmailsGetData, ThrowOnError>) => (options.client ?? client).get<EmailsGetResponses, EmailsGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -619,6 +639,8 @@ export const emailsGet = <ThrowOnError extends boolean = false>(options: Options
 
 /**
  * Give a scheduled email another time
+ *
+ * Sets `scheduled_at` of an email that is not sent yet; at most 30 days ahead.
  */
 export const emailsReschedule = <ThrowOnError extends boolean = false>(options: Options<EmailsRescheduleData, ThrowOnError>) => (options.client ?? client).patch<EmailsRescheduleResponses, EmailsRescheduleErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -643,6 +665,8 @@ export const emailsCancel = <ThrowOnError extends boolean = false>(options: Opti
 
 /**
  * List domains, newest first
+ *
+ * The sending domains of the key's mode, with their states.
  */
 export const sendDomainsList = <ThrowOnError extends boolean = false>(options?: Options<SendDomainsListData, ThrowOnError>) => (options?.client ?? client).get<SendDomainsListResponses, SendDomainsListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -678,6 +702,8 @@ export const sendDomainsDelete = <ThrowOnError extends boolean = false>(options:
 
 /**
  * Get a domain, its records and its standing
+ *
+ * One domain: the DNS records to set, which of them were found, and how much it may send.
  */
 export const sendDomainsGet = <ThrowOnError extends boolean = false>(options: Options<SendDomainsGetData, ThrowOnError>) => (options.client ?? client).get<SendDomainsGetResponses, SendDomainsGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -731,6 +757,8 @@ export const sendDomainsRotateKey = <ThrowOnError extends boolean = false>(optio
 
 /**
  * List addresses, newest first
+ *
+ * The single sender addresses of the key's mode, with their states.
  */
 export const sendSendersList = <ThrowOnError extends boolean = false>(options?: Options<SendSendersListData, ThrowOnError>) => (options?.client ?? client).get<SendSendersListResponses, SendSendersListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -766,6 +794,8 @@ export const sendSendersDelete = <ThrowOnError extends boolean = false>(options:
 
 /**
  * Get an address and its standing
+ *
+ * One sender address: whether it is verified, and how much it may send.
  */
 export const sendSendersGet = <ThrowOnError extends boolean = false>(options: Options<SendSendersGetData, ThrowOnError>) => (options.client ?? client).get<SendSendersGetResponses, SendSendersGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -775,6 +805,8 @@ export const sendSendersGet = <ThrowOnError extends boolean = false>(options: Op
 
 /**
  * List suppressed addresses, newest first
+ *
+ * The addresses to which the account of the key's mode sends nothing, and why.
  */
 export const sendSuppressionsList = <ThrowOnError extends boolean = false>(options?: Options<SendSuppressionsListData, ThrowOnError>) => (options?.client ?? client).get<SendSuppressionsListResponses, SendSuppressionsListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -810,6 +842,8 @@ export const sendSuppressionsExport = <ThrowOnError extends boolean = false>(opt
 
 /**
  * Take an address off the list
+ *
+ * The account may send to the address again. Another bounce puts it on the list again.
  */
 export const sendSuppressionsDelete = <ThrowOnError extends boolean = false>(options: Options<SendSuppressionsDeleteData, ThrowOnError>) => (options.client ?? client).delete<SendSuppressionsDeleteResponses, SendSuppressionsDeleteErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -819,6 +853,8 @@ export const sendSuppressionsDelete = <ThrowOnError extends boolean = false>(opt
 
 /**
  * Get a suppressed address by its id or itself
+ *
+ * Whether the account sends nothing to an address, and why; 404 if it is not on the list.
  */
 export const sendSuppressionsGet = <ThrowOnError extends boolean = false>(options: Options<SendSuppressionsGetData, ThrowOnError>) => (options.client ?? client).get<SendSuppressionsGetResponses, SendSuppressionsGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -858,6 +894,8 @@ export const sendSuppressionsRemoveBatch = <ThrowOnError extends boolean = false
 
 /**
  * Get the stage of the key's account, and what it has used of its limits
+ *
+ * The trust stage of the account, the limits that apply to it, and what it has used of each.
  */
 export const sendTenantsGet = <ThrowOnError extends boolean = false>(options?: Options<SendTenantsGetData, ThrowOnError>) => (options?.client ?? client).get<SendTenantsGetResponses, SendTenantsGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -926,6 +964,8 @@ export const billingSubscription = <ThrowOnError extends boolean = false>(option
 
 /**
  * List invoices, newest first
+ *
+ * The invoices of the organization, with links to their documents.
  */
 export const billingInvoices = <ThrowOnError extends boolean = false>(options?: Options<BillingInvoicesData, ThrowOnError>) => (options?.client ?? client).get<BillingInvoicesResponses, BillingInvoicesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -985,6 +1025,8 @@ export const billingPrices = <ThrowOnError extends boolean = false>(options?: Op
 
 /**
  * See what the plans in force allow of a product
+ *
+ * Whether the plans include a product, its limits, and what this month has used of them.
  */
 export const usageEntitlement = <ThrowOnError extends boolean = false>(options: Options<UsageEntitlementData, ThrowOnError>) => (options.client ?? client).get<UsageEntitlementResponses, UsageEntitlementErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -1020,6 +1062,8 @@ export const usageReportsReport = <ThrowOnError extends boolean = false>(options
 
 /**
  * List keys, newest first, revoked ones too
+ *
+ * The keys of the mode of the key that asks, without the keys themselves.
  */
 export const ownKeysList = <ThrowOnError extends boolean = false>(options?: Options<OwnKeysListData, ThrowOnError>) => (options?.client ?? client).get<OwnKeysListResponses, OwnKeysListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],
@@ -1200,6 +1244,8 @@ export const consoleClose = <ThrowOnError extends boolean = false>(options?: Opt
 
 /**
  * Tell whose the session, or the key, is and what it may do
+ *
+ * The organization, the mode, and the services and scopes of whoever asks.
  */
 export const consoleGet = <ThrowOnError extends boolean = false>(options?: Options<ConsoleGetData, ThrowOnError>) => (options?.client ?? client).get<ConsoleGetResponses, ConsoleGetErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

@@ -54,7 +54,12 @@ const invoices = HttpApiEndpoint.get("invoices", "/v1/billing/invoices", {
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
 })
   .annotate(RequiredScopes, ["platform:billing:read"])
-  .annotateMerge(OpenApi.annotations({ summary: "List invoices, newest first" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List invoices, newest first",
+      description: "The invoices of the organization, with links to their documents."
+    })
+  )
 
 const checkout = HttpApiEndpoint.post("checkout", "/v1/billing/checkout", {
   headers: { "idempotency-key": Schema.optional(IdempotencyKey) },

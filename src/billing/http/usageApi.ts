@@ -45,7 +45,12 @@ const entitlement = HttpApiEndpoint.get("entitlement", "/v1/billing/entitlement"
   query: { product: Product },
   success: Entitlement,
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "See what the plans in force allow of a product" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "See what the plans in force allow of a product",
+    description: "Whether the plans include a product, its limits, and what this month has used of them."
+  })
+)
 
 const usage = HttpApiEndpoint.get("usage", "/v1/billing/usage", {
   query: {

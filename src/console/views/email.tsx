@@ -1,6 +1,6 @@
 /** Shows one email: its history, the answers of the other side, and its content. */
 import { type Answer, get, post } from "../api.ts"
-import { hasScope, isViewer } from "../session.ts"
+import { hasScope, isViewer, mailbox } from "../session.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { Act } from "../ui/dialog.tsx"
 import { shownDirections } from "../ui/directions.ts"
@@ -158,16 +158,23 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
         }
         trail={["/emails", "Emails"]}
         actions={
-          isWaiting && (
-            <Act
-              word="Take it back"
-              kind="danger"
-              act={async () => {
-                await post("/v1/send/emails/:id/cancel", { params: { id } })
-                reload()
-              }}
-            />
-          )
+          <>
+            {mailbox !== undefined && data !== undefined && !isWaiting && (
+              <a class="button" href={`${mailbox}/${encodeURIComponent(id)}`}>
+                In the local mailbox
+              </a>
+            )}
+            {isWaiting && (
+              <Act
+                word="Take it back"
+                kind="danger"
+                act={async () => {
+                  await post("/v1/send/emails/:id/cancel", { params: { id } })
+                  reload()
+                }}
+              />
+            )}
+          </>
         }
       />
       {error !== undefined && <Fault error={error} retry={reload} />}

@@ -78,7 +78,11 @@ const accepted: HandoffAnswer = { _tag: "Accepted" }
 export const intoMailbox = ({ keep }: CaptureMailbox["Service"]): Transport => ({
   kind: "capture",
   waits: Effect.undefined,
-  deliver: (mail, envelope) => Effect.as(keep(mail, envelope), accepted)
+  deliver: (mail, envelope) =>
+    Effect.match(keep(mail, envelope), {
+      onSuccess: () => accepted,
+      onFailure: ({ message }): HandoffAnswer => ({ _tag: "Temporary", code: "4.3.1", reason: message })
+    })
 })
 
 /** A layer without a transport for live mail. It refers to the service when it is built, after this module. */

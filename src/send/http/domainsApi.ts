@@ -137,13 +137,23 @@ const list = HttpApiEndpoint.get("list", "/v1/send/domains", {
   query: pageQuery,
   success: pageOf(ListedDomain),
   error: [SendInvalidRequest, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "List domains, newest first" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List domains, newest first",
+    description: "The sending domains of the key's mode, with their states."
+  })
+)
 
 const get = HttpApiEndpoint.get("get", "/v1/send/domains/:id", {
   params: { id: idParameter },
   success: SendDomain,
   error: [SendInvalidRequest, SendNotFound, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "Get a domain, its records and its standing" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Get a domain, its records and its standing",
+    description: "One domain: the DNS records to set, which of them were found, and how much it may send."
+  })
+)
 
 const verify = HttpApiEndpoint.post("verify", "/v1/send/domains/:id/verify", {
   params: { id: idParameter },

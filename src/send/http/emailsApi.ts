@@ -205,7 +205,12 @@ const get = HttpApiEndpoint.get("get", "/v1/send/emails/:id", {
   error: [NestedInvalidRequest, NestedNotFound, NestedUnavailable]
 })
   .middleware(SendAccess)
-  .annotateMerge(OpenApi.annotations({ summary: "Get an email" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get an email",
+      description: "One email by its id: its content while it is kept, its state, and its history."
+    })
+  )
 
 const cancel = HttpApiEndpoint.post("cancel", "/v1/send/emails/:id/cancel", {
   params: { id: emailId },
@@ -231,7 +236,12 @@ const reschedule = HttpApiEndpoint.patch("reschedule", "/v1/send/emails/:id", {
   error: [NestedInvalidRequest, NestedNotFound, NestedConflict, NestedUnavailable]
 })
   .middleware(SendAccess)
-  .annotateMerge(OpenApi.annotations({ summary: "Give a scheduled email another time" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Give a scheduled email another time",
+      description: "Sets `scheduled_at` of an email that is not sent yet; at most 30 days ahead."
+    })
+  )
 
 /** All endpoints of emails. */
 export class EmailsApi extends HttpApiGroup.make("emails")

@@ -56,13 +56,23 @@ const list = HttpApiEndpoint.get("list", "/v1/send/senders", {
   query: pageQuery,
   success: pageOf(ListedSender),
   error: [SendInvalidRequest, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "List addresses, newest first" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List addresses, newest first",
+    description: "The single sender addresses of the key's mode, with their states."
+  })
+)
 
 const get = HttpApiEndpoint.get("get", "/v1/send/senders/:id", {
   params: { id: idParameter },
   success: SendSenderShown,
   error: [SendInvalidRequest, SendNotFound, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "Get an address and its standing" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Get an address and its standing",
+    description: "One sender address: whether it is verified, and how much it may send."
+  })
+)
 
 const remove = HttpApiEndpoint.delete("delete", "/v1/send/senders/:id", {
   params: { id: idParameter },

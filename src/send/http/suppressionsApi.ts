@@ -73,7 +73,12 @@ const list = HttpApiEndpoint.get("list", "/v1/send/suppressions", {
   query: { ...pageQuery, origin: Schema.optional(origin) },
   success: pageOf(Listed),
   error: [SendInvalidRequest, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "List suppressed addresses, newest first" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List suppressed addresses, newest first",
+    description: "The addresses to which the account of the key's mode sends nothing, and why."
+  })
+)
 
 const exported = HttpApiEndpoint.get("export", "/v1/send/suppressions/export", {
   query: { origin: Schema.optional(origin) },
@@ -91,13 +96,23 @@ const get = HttpApiEndpoint.get("get", "/v1/send/suppressions/:idOrEmail", {
   params: { idOrEmail },
   success: SendSuppression,
   error: [SendInvalidRequest, SendNotFound, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "Get a suppressed address by its id or itself" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Get a suppressed address by its id or itself",
+    description: "Whether the account sends nothing to an address, and why; 404 if it is not on the list."
+  })
+)
 
 const remove = HttpApiEndpoint.delete("delete", "/v1/send/suppressions/:idOrEmail", {
   params: { idOrEmail },
   success: Schema.Struct({ ...Removed.fields, deleted: Schema.Literal(true) }),
   error: [SendInvalidRequest, SendNotFound, SendUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "Take an address off the list" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Take an address off the list",
+    description: "The account may send to the address again. Another bounce puts it on the list again."
+  })
+)
 
 const addBatch = HttpApiEndpoint.post("addBatch", "/v1/send/suppressions/batch/add", {
   headers: idempotent,

@@ -48,7 +48,10 @@ const get = HttpApiEndpoint.get("get", "/v1/send/tenants", {
   success: SendTenant,
   error: [SendUnavailable]
 }).annotateMerge(
-  OpenApi.annotations({ summary: "Get the stage of the key's account, and what it has used of its limits" })
+  OpenApi.annotations({
+    summary: "Get the stage of the key's account, and what it has used of its limits",
+    description: "The trust stage of the account, the limits that apply to it, and what it has used of each."
+  })
 )
 
 const reset = HttpApiEndpoint.post("reset", "/v1/send/tenants/reset", {

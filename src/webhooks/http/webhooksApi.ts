@@ -127,7 +127,12 @@ const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
   .middleware(WebhooksAccess)
   .annotate(...read)
   .annotate(...portals)
-  .annotateMerge(OpenApi.annotations({ summary: "List endpoints, oldest first" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List endpoints, oldest first",
+      description: "The webhook endpoints of the key's mode, page by page, without their secrets."
+    })
+  )
 
 const listSources = HttpApiEndpoint.get("listSources", "/v1/webhooks/source-addresses", {
   success: WebhookSources,
@@ -151,7 +156,12 @@ const get = HttpApiEndpoint.get("get", "/v1/webhooks/:id", {
   .middleware(WebhooksAccess)
   .annotate(...read)
   .annotate(...portals)
-  .annotateMerge(OpenApi.annotations({ summary: "Get an endpoint" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get an endpoint",
+      description: "One webhook endpoint by its id, without its secret."
+    })
+  )
 
 const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
   params: { id },
@@ -328,7 +338,12 @@ const delivery = HttpApiEndpoint.get("getDelivery", "/v1/webhooks/:id/deliveries
   .middleware(WebhooksAccess)
   .annotate(...read)
   .annotate(...portals)
-  .annotateMerge(OpenApi.annotations({ summary: "Get a delivery with its attempts" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get a delivery with its attempts",
+      description: "One delivery to an endpoint: its event, its state, and the answer to each attempt."
+    })
+  )
 
 const sent = HttpApiEndpoint.get("getDeliveryRequest", "/v1/webhooks/:id/deliveries/:deliveryId/request", {
   params: { id, deliveryId: id },
@@ -410,7 +425,12 @@ const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:re
   .middleware(WebhooksAccess)
   .annotate(...read)
   .annotate(...portals)
-  .annotateMerge(OpenApi.annotations({ summary: "Get how far a replay has come" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get how far a replay has come",
+      description: "How many events of a replay are found and delivered, and whether it has ended."
+    })
+  )
 
 const metrics = HttpApiEndpoint.get("getMetrics", "/v1/webhooks/:id/metrics", {
   params: { id },

@@ -105,9 +105,12 @@ const framesUnderEvents = async (round: Round) =>
 
 /** Bytes of script, compressed, that a browser of an organization's member loads at most. */
 const bundle = async () => {
-  const { files } = await consoleAssets()
-  // Operators' views are a part that members' browsers do not load.
-  const scripts = files.filter(({ name, text }) => name.endsWith(".js") && !text.includes("/admin/v1/partitions"))
+  const { files, pages } = await consoleAssets()
+  const others = [pages.mailbox.script, pages.docs.script]
+  // Operators' views are a part that members' browsers do not load, and other pages have scripts of their own.
+  const scripts = files.filter(
+    ({ name, text }) => name.endsWith(".js") && !others.includes(name) && !text.includes("/admin/v1/partitions")
+  )
   return { gzipBytes: scripts.reduce((sum, { text }) => sum + gzipSync(text).length, 0) }
 }
 

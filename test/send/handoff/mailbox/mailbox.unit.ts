@@ -1,43 +1,20 @@
-/** The local mailbox: its bounds, its pages and the file of a mail (docs/handoff.md, 3). What a customer wrote must not run, and reaches nothing. */
+/** The local mailbox: its bounds, its answers and the file of a mail (docs/handoff.md, 3). What a customer wrote must not run, and reaches nothing. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { Effect, Layer, Result } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
 import {
-  type CapturedMail,
   CaptureMailbox,
   maximumCaptured,
   maximumCapturedCharacters
 } from "../../../../src/send/handoff/CaptureMailbox.ts"
 import type { OutgoingMail } from "../../../../src/send/handoff/MailTransport.ts"
+import { attachmentPolicy } from "../../../../src/send/handoff/mailbox/attachmentFile.ts"
 import { emlOf, mailboxPages } from "../../../../src/send/handoff/mailbox/mailboxPages.ts"
-import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../../src/send/handoff/mailbox/mailPages.ts"
+import { isOwnRequest } from "../../../../src/send/handoff/mailbox/mailboxRequest.ts"
+import { mailPolicy } from "../../../../src/send/handoff/mailbox/mailHtml.ts"
+import type { MailDetail, MailSummary } from "../../../../src/send/handoff/mailbox/mailShapes.ts"
 import type { Message } from "../../../../src/send/Message.ts"
-
-const message: Message = {
-  from: "Ann <ann@one.test>",
-  to: ["bob@two.test"],
-  cc: [],
-  bcc: ["hidden@two.test"],
-  replyTo: [],
-  subject: "Hello",
-  html: "<p>Hello</p>",
-  text: "Hello",
-  headers: {},
-  tags: [],
-  attachments: []
-}
-
-const mailOf = (id: string, more: Partial<Message> = {}): OutgoingMail => ({
-  id,
-  organization: "org_a",
-  mode: "live",
-  message: { ...message, ...more },
-  acceptedAt: 1_700_000_000_000
-})
-
-const envelope = { from: "ann@one.test", to: ["bob@two.test", "hidden@two.test"] }
-
-const capturedOf = (more: Partial<Message>): CapturedMail => ({ mail: mailOf("em_1", more), envelope, capturedAt: 0 })
+import { capturedOf, envelope, mailOf } from "./mailOf.ts"
 
 describe("the mailbox", () => {
   it.effect("keeps the newest, each once", () =>
@@ -80,114 +57,232 @@ describe("the mailbox", () => {
   )
 })
 
-describe("the pages", () => {
-  const hostile = `"><script>alert(1)</script><img src=x onerror='alert(1)'>`
-  const captured = capturedOf({
-    from: hostile,
-    to: [hostile],
-    cc: [hostile],
-    bcc: [hostile],
-    replyTo: [hostile],
-    subject: hostile,
-    text: hostile,
-    html: hostile,
-    headers: { [hostile]: hostile },
-    tags: [{ name: hostile, value: hostile }],
-    attachments: [{ filename: hostile, content: null, path: null, contentType: null, contentId: null }]
-  })
+/** Asks the mailbox's routes with these mails in it. */
+const asking = <A>(
+  mails: ReadonlyArray<OutgoingMail>,
+  body: (ask: (path: string, init?: RequestInit) => Promise<Response>, mailbox: CaptureMailbox["Service"]) => Promise<A>
+) =>
+  Effect.gen(function* () {
+    const mailbox = yield* CaptureMailbox
+    for (const mail of mails) yield* mailbox.keep(mail, envelope)
+    const pages = yield* mailboxPages({
+      page: Effect.succeed(HttpServerResponse.text("the page")),
+      guard: { open: () => Result.fail({ message: "no" }), prepare: () => Effect.void, lookup: () => undefined },
+      publicHost: () => "mail.example.test"
+    })
+    const routes = Layer.mergeAll(Layer.empty, ...pages.map(({ layer }) => layer))
+    return yield* Effect.acquireUseRelease(
+      Effect.sync(() => HttpRouter.toWebHandler(routes, { disableLogger: true })),
+      ({ handler }) =>
+        Effect.promise(() =>
+          body((path, init = {}) => handler(new Request(`http://localhost/dev/mailbox${path}`, init)), mailbox)
+        ),
+      ({ dispose }) => Effect.promise(dispose)
+    )
+  }).pipe(Effect.scoped, Effect.provide(CaptureMailbox.layer))
 
-  it("show what others wrote, and never as markup", () => {
-    for (const page of [listPage([captured]), mailPage(captured)]) {
-      assert.notInclude(page, "<script")
-      assert.notInclude(page, "<img")
-      assert.include(page, escaped(hostile))
-    }
-  })
+interface Listed {
+  readonly data: ReadonlyArray<MailSummary>
+  readonly [field: string]: unknown
+}
 
-  it("put the HTML of a mail into a frame that allows nothing", () => {
-    assert.include(mailPage(captured), 'sandbox="" referrerpolicy="no-referrer" src="/dev/mailbox/em_1/html"')
-    assert.match(mailPolicy, /^sandbox; default-src 'none'; /)
-    assert.notMatch(mailPolicy, /script|allow-|https?:/)
-    assert.notMatch(pagePolicy, /script|unsafe|https?:/)
-  })
+const bodyOf = async <A>(answer: Response): Promise<A> => (await answer.json()) as A
 
-  it("say so where there is no mail", () => {
-    assert.include(listPage([]), "No mail was handed over yet.")
-  })
-})
+const errorIn = async (answer: Response): Promise<readonly [number, string, string]> => {
+  const { error } = await bodyOf<{ readonly error: { readonly code: string; readonly message: string } }>(answer)
+  return [answer.status, error.code, error.message]
+}
 
-describe("over HTTP", () => {
-  /** Asks the mailbox's routes with one mail in it. */
-  const asking = <A>(body: (get: (path: string, accept?: string) => Promise<Response>) => Promise<A>) =>
-    Effect.gen(function* () {
-      const { keep } = yield* CaptureMailbox
-      yield* keep(mailOf("em_1", { html: "<b>Hi</b><script>alert(1)</script>" }), envelope)
-      const pages = yield* mailboxPages
-      const routes = Layer.mergeAll(Layer.empty, ...pages.map(({ layer }) => layer))
-      return yield* Effect.acquireUseRelease(
-        Effect.sync(() => HttpRouter.toWebHandler(routes, { disableLogger: true })),
-        ({ handler }) =>
-          Effect.promise(() =>
-            body((path, accept = "text/html") =>
-              handler(new Request(`http://localhost${path}`, { headers: { accept } }))
-            )
-          ),
-        ({ dispose }) => Effect.promise(dispose)
-      )
-    }).pipe(Effect.provide(CaptureMailbox.layer))
-
-  it.effect("shows list and mail to people and to programs", () =>
-    asking(async (get) => {
-      for (const path of ["/dev/mailbox", "/dev/mailbox/em_1"]) {
-        const page = await get(path)
-        assert.strictEqual(page.status, 200)
-        assert.strictEqual(page.headers.get("content-type"), "text/html; charset=utf-8")
-        assert.strictEqual(page.headers.get("content-security-policy"), pagePolicy)
-        assert.strictEqual(page.headers.get("x-content-type-options"), "nosniff")
-        assert.notInclude(await page.text(), "<script")
+describe("[handoff 3.1] over HTTP", () => {
+  it.effect("the page is for people, and JSON for everybody else", () =>
+    asking([mailOf("em_1")], async (ask) => {
+      const accept = "text/html,application/xhtml+xml,*/*;q=0.8"
+      for (const path of ["", "/em_1", "/em_gone", "?q=from:ann"])
+        assert.strictEqual(await (await ask(path, { headers: { accept } })).text(), "the page")
+      for (const path of ["", "/em_1"]) {
+        const answer = await ask(path)
+        assert.match(answer.headers.get("content-type")!, /^application\/json/)
+        assert.strictEqual(answer.headers.get("x-content-type-options"), "nosniff")
+        assert.strictEqual(answer.headers.get("cache-control"), "no-store")
       }
-      const list = (await (await get("/dev/mailbox", "application/json")).json()) as {
-        readonly data: ReadonlyArray<{ readonly capturedAt: string; readonly [field: string]: unknown }>
-      }
-      assert.deepStrictEqual(list.data, [
-        {
-          id: "em_1",
-          organization: "org_a",
-          mode: "live",
-          from: "Ann <ann@one.test>",
-          to: ["bob@two.test"],
-          subject: "Hello",
-          capturedAt: list.data[0]!.capturedAt,
-          url: "/dev/mailbox/em_1"
-        }
-      ])
-      const one = (await (await get("/dev/mailbox/em_1", "application/json")).json()) as {
-        readonly envelope: object
-        readonly message: Message
-      }
-      assert.deepStrictEqual(one.envelope, envelope)
-      assert.strictEqual(one.message.text, "Hello")
     })
   )
 
-  it.effect("gives the HTML alone as it was written, in a sandbox", () =>
-    asking(async (get) => {
-      const page = await get("/dev/mailbox/em_1/html")
-      assert.strictEqual(page.headers.get("content-security-policy"), mailPolicy)
-      assert.strictEqual(await page.text(), "<b>Hi</b><script>alert(1)</script>")
+  it.effect("the list has pages, and finds what is searched", () =>
+    asking(
+      Array.from({ length: 5 }, (_, n) => mailOf(`em_${n}`, { subject: n % 2 === 0 ? "Even" : "Odd" })),
+      async (ask) => {
+        const first = await bodyOf<Listed>(await ask("?q=subject:even&limit=2"))
+        assert.deepStrictEqual(
+          first.data.map(({ id }) => id),
+          ["em_4", "em_2"]
+        )
+        assert.deepInclude(first, { matched: 3, total: 5, unread: 5, gone: 0 })
+        const next = await bodyOf<Listed>(await ask(`?q=subject:even&limit=2&cursor=${first.nextCursor}`))
+        assert.deepStrictEqual([next.data.map(({ id }) => id), next.nextCursor], [["em_0"], null])
+        assert.deepStrictEqual(await errorIn(await ask("?q=is:odd")), [
+          400,
+          "invalid_request",
+          "'is:' takes unread, read, live, test; it has 'odd'."
+        ])
+        assert.strictEqual((await ask("?query=x")).status, 400)
+        assert.strictEqual((await ask("?limit=501")).status, 400)
+      }
+    )
+  )
+
+  it.effect("mails are read, unread and deleted by id, by search, and all only when that is said", () =>
+    asking([mailOf("em_1"), mailOf("em_2"), mailOf("em_3", { subject: "Other" })], async (ask) => {
+      const stateOf = async () =>
+        (await bodyOf<Listed>(await ask(""))).data.map(({ id, read }) => `${id}${read ? " read" : ""}`)
+      const change = async (method: string, path: string) => bodyOf<object>(await ask(path, { method }))
+      assert.deepStrictEqual(await change("PATCH", "?id=em_1&id=em_2&id=em_9&read=true"), { changed: 2 })
+      assert.deepStrictEqual(await stateOf(), ["em_3", "em_2 read", "em_1 read"])
+      assert.deepStrictEqual(await change("PATCH", "?all=true&read=false"), { changed: 3 })
+      assert.deepStrictEqual(await change("DELETE", "?q=subject:other"), { deleted: 1 })
+      for (const path of ["", "?all=false", "?all=true&id=em_1", "?read=true"])
+        assert.strictEqual((await ask(path, { method: "DELETE" })).status, 400, path)
+      assert.strictEqual((await ask("?id=em_1", { method: "PATCH" })).status, 400)
+      assert.deepStrictEqual(await stateOf(), ["em_2", "em_1"])
+      assert.deepStrictEqual(await change("DELETE", "?all=true"), { deleted: 2 })
+      assert.deepStrictEqual(await stateOf(), [])
     })
+  )
+
+  it.effect("a mail has its parts by address, and no bytes of attachments in JSON", () =>
+    asking(
+      [
+        mailOf("em_1", {
+          headers: { "X-Note": "Grüße" },
+          attachments: [
+            { filename: 'ü "x".txt', content: "aGVsbG8=", path: null, contentType: "text/html", contentId: null },
+            { filename: "a.png", content: "aGVsbG8=", path: null, contentType: null, contentId: null },
+            { filename: "b", content: null, path: "https://one.test/b", contentType: null, contentId: null }
+          ]
+        })
+      ],
+      async (ask) => {
+        const mail = await bodyOf<MailDetail>(await ask("/em_1"))
+        assert.deepStrictEqual(
+          mail.attachments.map(({ bytes, contentType, opens }) => [contentType, bytes, opens]),
+          [
+            ["text/html", 5, false],
+            ["image/png", 5, true],
+            ["application/octet-stream", null, false]
+          ]
+        )
+        assert.deepInclude(mail.allHeaders, { name: "X-Note", value: "Grüße" })
+        assert.deepStrictEqual(mail.envelope, envelope)
+        const typeOf = async (path: string) => {
+          const { headers, status } = await ask(path)
+          assert.strictEqual(headers.get("content-security-policy"), status === 200 ? attachmentPolicy : null)
+          return [status, headers.get("content-type"), headers.get("content-disposition")]
+        }
+        assert.deepStrictEqual(await typeOf("/em_1/attachments/0"), [
+          200,
+          "application/octet-stream",
+          `attachment; filename="_ _x_.txt"; filename*=UTF-8''%C3%BC%20%22x%22.txt`
+        ])
+        assert.deepStrictEqual((await typeOf("/em_1/attachments/1")).slice(0, 2), [200, "image/png"])
+        assert.match((await typeOf("/em_1/attachments/1?download=true"))[2] as string, /^attachment;/)
+        for (const path of ["/2", "/3", "/x", "/-1", "/0?download=yes"])
+          assert.include([400, 404], (await ask(`/em_1/attachments${path}`)).status, path)
+        assert.match(await (await ask("/em_1/source")).text(), /^Subject: Hello\r$/m)
+      }
+    )
+  )
+
+  it.effect(
+    "the HTML is as it was written, in a sandbox, with pictures of its own and others if they are asked for",
+    () =>
+      asking(
+        [
+          mailOf("em_1", {
+            html: `<b>Hi</b><script>alert(1)</script><img src="cid:a"><img src="cid:b">`,
+            attachments: [
+              { filename: "a.png", content: "AAAA", path: null, contentType: null, contentId: "a" },
+              { filename: "b.html", content: "AAAA", path: null, contentType: "text/html", contentId: "b" }
+            ]
+          }),
+          mailOf("em_2", { html: null })
+        ],
+        async (ask) => {
+          const page = await ask("/em_1/html")
+          assert.strictEqual(page.headers.get("content-security-policy"), mailPolicy("own"))
+          assert.strictEqual(
+            await page.text(),
+            `<b>Hi</b><script>alert(1)</script><img src="data:image/png;base64,AAAA"><img src="cid:b">`
+          )
+          const remote = await ask("/em_1/html?images=remote")
+          assert.match(remote.headers.get("content-security-policy")!, /^sandbox; default-src 'none'; .* https: http:;/)
+          assert.strictEqual((await ask("/em_1/html?images=all")).status, 400)
+          assert.strictEqual((await ask("/em_2/html")).status, 404)
+          for (const policy of [mailPolicy("own"), mailPolicy("remote")]) {
+            assert.match(policy, /^sandbox; default-src 'none'; /)
+            assert.notMatch(policy, /script|allow-/)
+          }
+        }
+      )
   )
 
   it.effect("gives the file, and knows no other mail", () =>
-    asking(async (get) => {
-      const file = await get("/dev/mailbox/em_1.eml")
+    asking([mailOf("em_1")], async (ask) => {
+      const file = await ask("/em_1.eml")
       assert.strictEqual(file.headers.get("content-type"), "message/rfc822")
       assert.strictEqual(file.headers.get("content-disposition"), 'attachment; filename="em_1.eml"')
       assert.include(await file.text(), "Subject: Hello\r\n")
-      for (const path of ["em_2", "em_2.eml", "em_2/html", "%22%0d%0aX:y", "em_1%2fhtml"])
-        assert.strictEqual((await get(`/dev/mailbox/${path}`)).status, 404, path)
+      for (const path of ["em_2", "em_2.eml", "em_2/html", "em_2/source", "em_2/links", "%22%0d%0aX:y", "em_1%2fhtml"])
+        assert.strictEqual((await ask(`/${path}`)).status, 404, path)
     })
   )
+
+  it.effect("the newest mail is there when it comes, and only one that comes after the beginning", () =>
+    asking([mailOf("em_1")], async (ask, mailbox) => {
+      assert.strictEqual((await bodyOf<MailDetail>(await ask("/latest?q=to:bob@two.test"))).id, "em_1")
+      assert.strictEqual((await ask("/latest?q=to:carol@")).status, 404)
+      const since = new Date(Date.now() + 60_000).toISOString()
+      assert.strictEqual((await ask(`/latest?since=${since}`)).status, 404)
+      const waiting = ask("/latest?q=to:carol@&wait=9")
+      await Effect.runPromise(mailbox.keep(mailOf("em_2"), envelope))
+      await Effect.runPromise(mailbox.keep(mailOf("em_3", { to: ["carol@three.test"] }), envelope))
+      assert.strictEqual((await bodyOf<MailDetail>(await waiting)).id, "em_3")
+      for (const path of ["?wait=10", "?wait=x", "?since=yesterday", "?id=em_1"])
+        assert.strictEqual((await ask(`/latest${path}`)).status, 400, path)
+    })
+  )
+
+  it.effect("a page of another site reaches nothing, whatever it calls itself", () =>
+    asking([mailOf("em_1")], async (ask) => {
+      for (const [method, path, headers] of [
+        ["GET", "", { host: "evil.example" }],
+        ["GET", "/em_1.eml", { host: "evil.example:8080" }],
+        ["DELETE", "?all=true", { host: "localhost:8080", origin: "https://evil.example" }],
+        ["PATCH", "?all=true&read=true", { host: "localhost:8080", "sec-fetch-site": "cross-site" }],
+        ["POST", "/em_1/links", { host: "localhost:8080", "sec-fetch-site": "same-site" }]
+      ] as const)
+        assert.strictEqual((await errorIn(await ask(path, { method, headers })))[1], "forbidden", `${method} ${path}`)
+      assert.strictEqual((await bodyOf<Listed>(await ask(""))).total, 1)
+    })
+  )
+
+  it("names of this machine are its own", () => {
+    const isOwn = (host: string) => isOwnRequest("GET", { host }, "mail.example.test:8080")
+    for (const host of [
+      "localhost",
+      "LOCALHOST:8080",
+      "shop.localhost:80",
+      "127.0.0.1:8080",
+      "127.1.2.3",
+      "[::1]:8080"
+    ])
+      assert.isTrue(isOwn(host), host)
+    assert.isTrue(isOwn("mail.example.test:8080"))
+    for (const host of ["", "localhost.evil.test", "127.0.0.1.evil.test", "10.0.0.1", "mail.example.test", "[::2]"])
+      assert.isFalse(isOwn(host), host)
+    const origin = { host: "127.0.0.1:8080", origin: "http://127.0.0.1:8080", "sec-fetch-site": "same-origin" }
+    assert.isTrue(isOwnRequest("DELETE", origin, undefined))
+    assert.isFalse(isOwnRequest("DELETE", { ...origin, origin: "http://127.0.0.1:9090" }, undefined))
+  })
 })
 
 describe("the file of a mail", () => {
