@@ -442,7 +442,7 @@ func (c *Client) OwnKeysRevoke(ctx context.Context, id string, query Query, into
 	return c.Request(ctx, "DELETE", "/v1/keys/"+url.PathEscape(id), query, nil, into)
 }
 
-// MembersList: List members, those first who were invited first.
+// MembersList: List members.
 func (c *Client) MembersList(ctx context.Context, query Query, into any) error {
 	return c.Request(ctx, "GET", "/v1/members", query, nil, into)
 }

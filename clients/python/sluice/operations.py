@@ -362,7 +362,7 @@ class Operations:
         return self.request("DELETE", f"/v1/keys/{_part(id)}", query, None)
 
     def members_list(self, **query: Any) -> Any:
-        """List members, those first who were invited first."""
+        """List members."""
         return self.request("GET", "/v1/members", query, None)
 
     def members_invite(self, body: Any = None, **query: Any) -> Any:

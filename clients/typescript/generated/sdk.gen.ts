@@ -1113,7 +1113,9 @@ export const ownKeysRevoke = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * List members, those first who were invited first
+ * List members
+ *
+ * Members and open invitations, in the order in which they were invited.
  */
 export const membersList = <ThrowOnError extends boolean = false>(options?: Options<MembersListData, ThrowOnError>) => (options?.client ?? client).get<MembersListResponses, MembersListErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

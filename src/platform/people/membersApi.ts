@@ -64,7 +64,12 @@ export const InvitedShown = Schema.Struct({
 const list = HttpApiEndpoint.get("list", "/v1/members", {
   success: MemberList,
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
-}).annotateMerge(OpenApi.annotations({ summary: "List members, those first who were invited first" }))
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List members",
+    description: "Members and open invitations, in the order in which they were invited."
+  })
+)
 
 const invite = HttpApiEndpoint.post("invite", "/v1/members", {
   headers: { "idempotency-key": Schema.optional(IdempotencyKey) },
