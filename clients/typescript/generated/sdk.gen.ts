@@ -1016,6 +1016,8 @@ export const billingResume = <ThrowOnError extends boolean = false>(options?: Op
 
 /**
  * List the subscriptions on sale
+ *
+ * Each with its price a period, and the plans that it brings.
  */
 export const billingPrices = <ThrowOnError extends boolean = false>(options?: Options<BillingPricesData, ThrowOnError>) => (options?.client ?? client).get<BillingPricesResponses, BillingPricesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'X-API-Key', type: 'apiKey' }],

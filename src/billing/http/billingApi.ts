@@ -128,7 +128,12 @@ const prices = HttpApiEndpoint.get("prices", "/v1/billing/prices", {
   error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
 })
   .annotate(RequiredScopes, ["platform:billing:read"])
-  .annotateMerge(OpenApi.annotations({ summary: "List the subscriptions on sale" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List the subscriptions on sale",
+      description: "Each with its price a period, and the plans that it brings."
+    })
+  )
 
 /** All endpoints of billing. */
 export class BillingApi extends HttpApiGroup.make("billing")
