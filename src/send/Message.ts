@@ -31,7 +31,9 @@ export const Message = Schema.Struct({
   tags: Schema.Array(Tag),
   attachments: Schema.Array(Attachment),
   /** The id of the API key that sent it; contents from before have none. */
-  keyId: Schema.optionalKey(Schema.String)
+  keyId: Schema.optionalKey(Schema.String),
+  /** The `X-Request-Id` of the request that sent it; contents from before, and from SMTP, have none. */
+  requestId: Schema.optionalKey(Schema.String)
 })
 export type Message = typeof Message.Type
 

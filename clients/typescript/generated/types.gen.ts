@@ -1604,6 +1604,10 @@ export type Email = {
      */
     held: EmailHold | null;
     message_id: string;
+    /**
+     * The `X-Request-Id` of the request that sent it; null where it is not kept
+     */
+    request_id: string | null;
     html: string | null;
     text: string | null;
     tags: Array<{

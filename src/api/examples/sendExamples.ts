@@ -45,6 +45,7 @@ export const emailExamples = (): OperationExamples => ({
       object: "email",
       ...listed,
       message_id: emailId,
+      request_id: "req_0b5a3f0e-6c1d-4f7e-9a55-2f4b8f1c7d10",
       html: body.html,
       text: body.text,
       tags: body.tags,

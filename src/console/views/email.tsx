@@ -197,7 +197,13 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
                   data.bcc !== null && ["Bcc", list(data.bcc)],
                   data.reply_to !== null && ["Reply to", list(data.reply_to)],
                   ["Accepted", <Time at={data.created_at} />],
-                  data.key_id !== null &&
+                  data.request_id !== null &&
+                    hasScope("platform:requests:read") && [
+                      "Request",
+                      <Link to={`/requests?requestId=${encodeURIComponent(data.request_id)}`}>{data.request_id}</Link>
+                    ],
+                  data.request_id === null &&
+                    data.key_id !== null &&
                     hasScope("platform:requests:read") && [
                       "Request",
                       <Link to={`/requests?method=POST&key=${data.key_id}&${atMoment(Date.parse(data.created_at))}`}>

@@ -45,6 +45,8 @@ export interface EmailOwner {
 /** The owner, and the API key that sends. */
 export interface EmailSender extends EmailOwner {
   readonly keyId: string
+  /** The `X-Request-Id` of the request; left out where there is none. */
+  readonly requestId?: string
 }
 
 /** By what a repeat of a request is known. */
@@ -198,7 +200,9 @@ const make = (means: Means): AcceptEmails["Service"] => {
         isReplay
       })
       const group = groupOf(organization, mode)
-      const messages = emails.map(({ message }) => ({ ...message, keyId: owner.keyId }))
+      const { keyId, requestId } = owner
+      const by = requestId === undefined ? { keyId } : { keyId, requestId }
+      const messages = emails.map(({ message }) => ({ ...message, ...by }))
       const notRefused = (error: SendAccountRejection | OnceError) => {
         if (isSendRejection(error)) need.answered(group, false)
         return refused(error)

@@ -102,6 +102,9 @@ export const ShownEmail = Schema.Struct({
   object: Schema.Literal("email"),
   ...listed,
   message_id: Schema.String,
+  request_id: Schema.NullOr(Schema.String).annotate({
+    description: "The `X-Request-Id` of the request that sent it; null where it is not kept"
+  }),
   html: Schema.NullOr(Schema.String),
   text: Schema.NullOr(Schema.String),
   tags: Schema.NullOr(Schema.Array(TagForm)),

@@ -56,6 +56,11 @@ const noteRefused = (mode: Mode, error: AcceptFault, emails: ReadonlyArray<ReadE
     return Effect.void
   })
 
+/** The `X-Request-Id` of the request in work. */
+const currentRequestId = Effect.withFiber((fiber) =>
+  Effect.succeed(Context.getUnsafe(fiber.context, RequestState).requestId)
+)
+
 /** Sends what a request asks for, once it has been checked by `read`. */
 const makeSend = ({ calls, metrics, sending }: Services) =>
   Effect.fnUntraced(function* (
@@ -68,7 +73,8 @@ const makeSend = ({ calls, metrics, sending }: Services) =>
       metrics.refused("invalid_request")
       return yield* SendInvalidRequest.of(emails.failure)
     }
-    const sent = yield* sending.send({ keyId, mode, organizationId }, emails.success, yield* repeatedBy(key)).pipe(
+    const sender = { keyId, mode, organizationId, requestId: yield* currentRequestId }
+    const sent = yield* sending.send(sender, emails.success, yield* repeatedBy(key)).pipe(
       Effect.tapError((error) => noteRefused(mode, error, emails.success)),
       Effect.catch((error) => Effect.flatMap(Clock.currentTimeMillis, (now) => sendingFault(error, now))),
       inTime,
@@ -141,6 +147,7 @@ const shown = (view: EmailDetail, seesContents: boolean): ShownEmail => ({
   object: "email",
   ...listed(view),
   message_id: view.id,
+  request_id: view.message?.requestId ?? null,
   html: (seesContents ? view.message?.html : undefined) ?? null,
   text: (seesContents ? view.message?.text : undefined) ?? null,
   tags: view.message?.tags ?? null,
