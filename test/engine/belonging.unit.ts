@@ -5,6 +5,7 @@ import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { acceptClock, acceptLoss } from "../../src/engine/operator/acceptLoss.ts"
+import { Journal } from "../../src/engine/ports/Journal.ts"
 import { requireOwnLogs } from "../../src/engine/shell/partition/ownLogs.ts"
 import { Counter } from "./support/actors.ts"
 import { type Deployment, makeDeployment, type StartOptions, serving, start } from "./support/deployment.ts"
@@ -245,4 +246,25 @@ it.effect(
       elsewhere.journal.log(0).deployment = "first"
       expect((yield* Effect.flip(look(elsewhere))).message).toContain("none of this deployment's logs")
     })
+)
+
+it.effect("a place whose logs another node has begun since the first look at them is the right one", () =>
+  Effect.gen(function* () {
+    const deployment = named("first")
+    yield* serveOnce(deployment)
+    let looks = 0
+    const journal = yield* Effect.provide(Journal, JournalMemory.layerOf(deployment.journal))
+    // The first look comes before the other node's first frame.
+    const survey: (typeof journal)["survey"] = (partitions) =>
+      looks++ === 0 ? Effect.succeed([]) : journal.survey(partitions)
+    yield* Effect.provide(
+      requireOwnLogs(1),
+      Layer.mergeAll(
+        Layer.succeed(Journal, { ...journal, survey }),
+        CheckpointsMemory.layerOf(deployment.checkpoints),
+        CursorsMemory.layerOf(deployment.cursors)
+      )
+    )
+    expect(looks).toBe(2)
+  })
 )

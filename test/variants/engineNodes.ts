@@ -3,6 +3,13 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engineNodes: ReadonlyArray<Variant> = [
   {
+    name: "engine: a node of a first start looks at the logs once",
+    find: 'if (again._tag === "None" || again.value.some(({ lastSequence }) => lastSequence > 0)) return',
+    replace: 'if (again._tag === "None") return',
+    sentence: "two nodes that start a new deployment together may refuse each other's logs as lost",
+    finders: ["belonging.unit"]
+  },
+  {
     name: "remote: an owner is subscribed before it serves",
     find: 'while (partition.status._tag !== "Serving") yield* changed.wait',
     replace: "while (partition.log === undefined) yield* changed.wait",

@@ -82,7 +82,12 @@ export const requireOwnLogs = (partitions: number) =>
     const logs = yield* Effect.option(journal.survey(partitions))
     if (logs._tag === "None") return
     const elsewhere = yield* logsElsewhere({ checkpoints, cursors }, logs.value, deployment, partitions)
-    if (elsewhere !== undefined) return yield* new EngineRefused({ message: elsewhere })
+    if (elsewhere === undefined) return
+    // Another node of a first start may have begun the logs after the look at them and before the one at the stores. A
+    // frame is there before its cursor, so a second look shows it.
+    const again = yield* Effect.option(journal.survey(partitions))
+    if (again._tag === "None" || again.value.some(({ lastSequence }) => lastSequence > 0)) return
+    return yield* new EngineRefused({ message: elsewhere })
   })
 
 /**
