@@ -82,7 +82,7 @@ const Records = ({ organization, done }: { readonly organization: string; readon
               )
             },
             {
-              head: "Do",
+              head: "Actions",
               // Only the first may be dismissed.
               cell: (one) =>
                 one === data.records[0] && (
@@ -133,7 +133,7 @@ export const Parked = () => {
               { head: "Partition", isFigure: true, cell: ({ partition }) => partition },
               { head: "Records", isFigure: true, cell: ({ records }) => records.toLocaleString() },
               {
-                head: "Do",
+                head: "Actions",
                 cell: ({ organization }) => (
                   <button
                     type="button"

@@ -125,7 +125,7 @@ export const Accounts = () => {
             { head: "Last sign", cell: (one) => <Time at={one.warnedAt} /> },
             { head: "Changed", cell: (one) => <Time at={one.changedAt} /> },
             {
-              head: "Do",
+              head: "Actions",
               cell: (one) =>
                 one.stage === "sending_paused" && (
                   <Lift id={one.organizationId} mode={one.mode} name={one.organizationName} done={paged.reload} />

@@ -145,7 +145,7 @@ export const Caps = () => {
             },
             { head: "Added", cell: ({ createdAt }) => <Time at={createdAt} /> },
             {
-              head: "Do",
+              head: "Actions",
               cell: (one) =>
                 one.sending?.isVerified === true && <SetCap key={one.sending.dailyCap} of={one} done={paged.reload} />
             }

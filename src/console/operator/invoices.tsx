@@ -78,7 +78,7 @@ export const Invoices = () => {
                 </>
               )
             },
-            { head: "Made", cell: (one) => <Time at={one.createdAt} /> }
+            { head: "Created", cell: (one) => <Time at={one.createdAt} /> }
           ]}
         />
       </Part>
@@ -160,7 +160,7 @@ export const Invoice = ({ params }: { readonly params: Readonly<Record<string, s
                   </Link>
                 ],
                 ["Address", data.customerEmail === null ? "none" : <bdi>{data.customerEmail}</bdi>],
-                ["Made", <Time at={data.createdAt} />],
+                ["Created", <Time at={data.createdAt} />],
                 data.failedAt !== null && ["Payment failed", <Time at={data.failedAt} />]
               ]}
             />

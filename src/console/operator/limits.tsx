@@ -129,7 +129,7 @@ export const Limits = () => {
                   </>
                 )
             },
-            { head: "Do", cell: (one) => <SetRate key={String(one.own)} of={one} done={paged.reload} /> }
+            { head: "Actions", cell: (one) => <SetRate key={String(one.own)} of={one} done={paged.reload} /> }
           ]}
         />
       </Part>

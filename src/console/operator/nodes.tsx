@@ -120,7 +120,7 @@ export const Nodes = () => {
                 { head: "Behind", isFigure: true, cell: (node) => <Sum value={sumOf(data, node, ({ lag }) => lag)} /> },
                 { head: "Since", cell: ({ startedAt }) => <Time at={startedAt} /> },
                 {
-                  head: "Do",
+                  head: "Actions",
                   cell: ({ isDraining, name }) =>
                     data.placement === "cluster" && !isDraining && <Drain name={name} done={reload} />
                 }

@@ -234,7 +234,7 @@ const Keys = ({ id }: { readonly id: string }) => {
         { head: "Mode", cell: (one) => one.mode },
         { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
         {
-          head: "Do",
+          head: "Actions",
           cell: (one) =>
             one.active && (
               <Opener word="Revoke" label={`Revoke ${one.name ?? one.prefix}`} kind="danger">
@@ -311,7 +311,7 @@ export const Organization = ({ params }: { readonly params: Readonly<Record<stri
                 ["Risk at sign-up", data.risk],
                 ["Requests a minute", data.requestsPerMinute === null ? "the plan's" : String(data.requestsPerMinute)],
                 ["Contact", data.email ?? "none"],
-                ["Made", <Time at={data.createdAt} />]
+                ["Created", <Time at={data.createdAt} />]
               ]}
             />
           </Part>

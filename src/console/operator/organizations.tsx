@@ -89,7 +89,7 @@ export const Organizations = () => {
             { head: "Send plan", cell: ({ sendPlan }) => sendPlan },
             { head: "Risk", cell: ({ risk }) => risk },
             { head: "Contact", cell: ({ email }) => email ?? <span class="none">none</span> },
-            { head: "Made", cell: ({ createdAt }) => <Time at={createdAt} /> }
+            { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> }
           ]}
         />
       </Part>

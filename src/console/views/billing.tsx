@@ -191,7 +191,7 @@ const Invoices = () => {
         { head: "Invoice", isName: true, cell: ({ id }) => <span class="mono">{id}</span> },
         { head: "Amount", isFigure: true, cell: ({ amount, currency }) => money(amount, currency) },
         { head: "State", cell: ({ status }) => <Chip state={status} /> },
-        { head: "Made", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           head: "Document",
           cell: ({ id, pdfUrl }) => (

@@ -142,7 +142,7 @@ export const Delivery = ({ params }: { readonly params: Readonly<Record<string, 
                 ["Endpoint", <Link to={`/endpoints/${id}`}>{endpoint.data?.url ?? id}</Link>],
                 ["Cause", data.replayId === null ? data.origin : `replay ${data.replayId}`],
                 ["Attempts", `${data.attemptCount} of 6`],
-                ["Made", <Time at={data.createdAt} />],
+                ["Created", <Time at={data.createdAt} />],
                 ["Next attempt", <Time at={data.nextAttemptAt} />],
                 ["Over", <Time at={data.settledAt} />]
               ]}

@@ -154,7 +154,7 @@ const Tier = ({ domain }: { readonly domain: Shown }) => {
   return (
     <>
       <Meter
-        label={`Let go today, tier ${domain.tier}`}
+        label={`Released today, tier ${domain.tier}`}
         used={domain.releasedToday}
         limit={domain.dailyCap}
         note={`${domain.held.toLocaleString()} held, ${domain.scheduled.toLocaleString()} scheduled`}

@@ -124,7 +124,8 @@ const Why = ({ email }: { readonly email: Shown }) => {
           </>
         ) : (
           <>
-            Its sender has let go as many emails as its tier allows today. <Link to="/sending">See tiers and caps</Link>
+            Its sender has released as many emails as its tier allows today.{" "}
+            <Link to="/sending">See tiers and caps</Link>
           </>
         )}
       </p>
@@ -166,7 +167,7 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
             )}
             {isWaiting && (
               <Act
-                word="Take it back"
+                word="Cancel this email"
                 kind="danger"
                 act={async () => {
                   await post("/v1/send/emails/:id/cancel", { params: { id } })

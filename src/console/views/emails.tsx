@@ -37,7 +37,7 @@ export const Hold = ({ email }: { readonly email: Pick<Listed, "held" | "schedul
   if (email.held === null) return <span class="none">–</span>
   return (
     <>
-      {reasons[email.held.reason]} <span class="mono">{email.held.sender}</span>
+      {reasons[email.held.reason]} <span class="mono">{email.held.sender}</span>{" "}
       <span class="sub">
         {email.held.until === null ? (
           "until the pause ends"

@@ -106,7 +106,7 @@ const Deliveries = ({ id, isActive }: { readonly id: string; readonly isActive: 
           { head: "State", cell: (one) => <Chip state={one.status} /> },
           { head: "Attempts", isFigure: true, cell: (one) => one.attemptCount },
           { head: "Cause", cell: (one) => (one.replayId === null ? one.origin : "replay") },
-          { head: "Made", cell: (one) => <Time at={one.createdAt} /> },
+          { head: "Created", cell: (one) => <Time at={one.createdAt} /> },
           { head: "Next attempt", cell: (one) => <Time at={one.nextAttemptAt} /> }
         ]}
       />
@@ -219,7 +219,7 @@ export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, 
             data.header_names.length > 0 && ["Own headers", <span class="mono">{data.header_names.join(" ")}</span>],
             ["Rate", data.rate_limit === null ? "no limit" : `${data.rate_limit} a second`],
             ["Order", orderOf(data.ordering)],
-            ["Made", <Time at={data.created_at} />]
+            ["Created", <Time at={data.created_at} />]
           ]}
         />
       </Part>

@@ -195,7 +195,7 @@ const List = ({
           )
         },
         {
-          head: "Do",
+          head: "Actions",
           cell: (one) =>
             manages && (
               <div class="actions">

@@ -86,7 +86,7 @@ const Deliveries = ({ id }: { readonly id: string }) => {
         { head: "Endpoint", cell: (one) => <Link to={`/endpoints/${one.endpointId}`}>{one.endpointId}</Link> },
         { head: "State", cell: (one) => <Chip state={one.status} /> },
         { head: "Attempts", isFigure: true, cell: (one) => one.attemptCount },
-        { head: "Made", cell: (one) => <Time at={one.createdAt} /> }
+        { head: "Created", cell: (one) => <Time at={one.createdAt} /> }
       ]}
     />
   )

@@ -263,7 +263,7 @@ export const Keys = () => {
             { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
             { head: "Ends", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
             {
-              head: "Do",
+              head: "Actions",
               cell: (one) =>
                 one.active && (
                   <div class="actions">

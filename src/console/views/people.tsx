@@ -224,7 +224,7 @@ export const People = () => {
               { head: "Invited", cell: ({ invitedAt }) => <Time at={invitedAt} /> },
               { head: "Joined", cell: ({ joinedAt }) => <Time at={joinedAt} /> },
               {
-                head: "Do",
+                head: "Actions",
                 cell: (member) => (
                   <div class="actions">
                     {member.state === "invited" && <Resend member={member} done={reload} hand={hand} />}

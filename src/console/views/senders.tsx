@@ -118,7 +118,7 @@ const Addresses = ({ version }: { readonly version: number }) => {
         { head: "State", cell: ({ status }) => <Chip state={status} /> },
         { head: "Added", cell: ({ created_at }) => <Time at={created_at} /> },
         {
-          head: "Do",
+          head: "Actions",
           cell: ({ email, id }) => (
             <Opener word="Remove" label={`Remove ${email}`}>
               {(close) => (

@@ -68,7 +68,7 @@ export const Sessions = () => {
             { head: "Opened", cell: ({ createdAt }) => <Time at={createdAt} /> },
             { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
             { head: "Ends", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-            { head: "Do", cell: (one) => <End listed={one} done={paged.reload} /> }
+            { head: "Actions", cell: (one) => <End listed={one} done={paged.reload} /> }
           ]}
         />
       </Part>

@@ -81,7 +81,7 @@ export const Suppressions = () => {
             { head: "Cause", cell: (one) => one.origin },
             { head: "Since", cell: ({ created_at }) => <Time at={created_at} /> },
             {
-              head: "Do",
+              head: "Actions",
               cell: ({ email, id }) => (
                 <Opener word="Remove" label={`Remove ${email}`}>
                   {(close) => (

@@ -117,11 +117,11 @@ export const keyboardSection = (platform: () => ConsolePlatform): void => {
       await page.getByText("Make it yourself").waitFor()
     })
 
-    it("takes an email back", async () => {
+    it("cancels an email", async () => {
       await open("/emails?state=scheduled", "Emails")
       await press(page, "link", "See you tomorrow")
       await heading(page, "See you tomorrow")
-      await press(page, "button", "Take it back")
+      await press(page, "button", "Cancel this email")
       await page.getByRole("main").getByText("Canceled").first().waitFor()
     })
 

@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto"
 import type { BrowserContext, Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
-import { query } from "../../cli/support.ts"
+import { query, until } from "../../cli/support.ts"
 import { accessibilityFaults } from "../../support/browser.ts"
 import { expectView, heading, picture, press, settled, tabTo, typeInto, watch } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
@@ -106,7 +106,7 @@ export const peopleSection = (platform: () => ConsolePlatform): void => {
       await tabTo(other, navigation.getByRole("radio", { name: "Live" }))
       await other.keyboard.press("ArrowRight")
       await other.getByRole("note").getByText("Test mode").waitFor()
-      await other.waitForFunction(`document.title.startsWith("Test · ")`)
+      await until(() => other.evaluate<boolean>(`document.title.startsWith("Test · ")`))
       for (const [name, path, title] of [
         ["people-test", "/people", "People"],
         ["sessions-test", "/sessions", "Sessions"],

@@ -1,6 +1,8 @@
 /** The local mailbox in a real browser (docs/handoff.md, 3): by keyboard, in both themes, on a phone, and with what others wrote. */
+
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { until } from "../../../cli/support.ts"
 import { expectView, heading, picture, press, tabTo, watch } from "../../../console/acting.ts"
 import { signIn } from "../../../console/consolePlatform.ts"
 import { accessibilityFaults, launchBrowser } from "../../../support/browser.ts"
@@ -16,7 +18,7 @@ export interface MailboxReached {
 const subjects = (page: Page) => page.locator(".mails .subject")
 const row = (page: Page, id: string) => page.locator(`[data-mail="${id}"]`)
 const isAt = (page: Page, id: string) =>
-  page.waitForFunction(`document.activeElement?.dataset?.mail === ${JSON.stringify(id)}`)
+  until(() => page.evaluate<boolean>(`document.activeElement?.dataset?.mail === ${JSON.stringify(id)}`))
 
 const order = {
   from: "Northwind <orders@demo.test>",
