@@ -24,6 +24,7 @@ import { nextTheme, theme } from "./theme.ts"
 import { Chip, Fault, Head, Loading } from "./ui/basics.tsx"
 import { Mark } from "./ui/mark.tsx"
 import { ModeSwitch, TestMark } from "./ui/modeSwitch.tsx"
+import { TopBar } from "./ui/topBar.tsx"
 import type { Route } from "./views/routes.ts"
 
 type Routes = ReadonlyArray<Route>
@@ -121,23 +122,9 @@ const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes:
   }, [place.value])
   return (
     <nav class="side" aria-label="Console">
-      <div class="bar-top">
-        <a class="brand" href={href("/")}>
-          <Mark /> Sluice
-        </a>
+      <TopBar home={href("/")} isOpen={isOpen}>
         <Whose />
-        <button
-          type="button"
-          class="menu"
-          aria-expanded={isOpen.value}
-          aria-controls="menu"
-          onClick={() => {
-            isOpen.value = !isOpen.value
-          }}
-        >
-          Menu
-        </button>
-      </div>
+      </TopBar>
       {!isOperatorConsole && portal.value === null && (
         <Finder
           onFind={() => {

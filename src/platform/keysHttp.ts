@@ -5,28 +5,23 @@
  */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { SqlClient, SqlError } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { baseApi } from "../http/baseApi.ts"
-import { databaseFailed } from "../http/databaseFailure.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
-import { retryAfter, retryAfterMillis, unlessRead } from "../http/RequestState.ts"
 import {
   EnvelopeConflict,
   EnvelopeForbidden,
   EnvelopeInvalidRequest,
   EnvelopeNotFound,
-  EnvelopeStateConflict,
-  EnvelopeUnavailable
+  EnvelopeStateConflict
 } from "../http/wireErrors.ts"
 import { type ApiKeyNotFound, ApiKeys, type NewApiKey } from "./ApiKeys.ts"
 import { CurrentPrincipal } from "./access.ts"
+import { answeredInTime } from "./answeredInTime.ts"
 import { IdempotentRequests, type Keep } from "./IdempotentRequests.ts"
 import { defaultOverlapSeconds, KeysApi } from "./keysApi.ts"
 import { type ApiKey, lackOf, ownerOf, type Principal, type Rights } from "./model.ts"
-
-/** How long a request may take before it is answered as not done. */
-const requestTimeoutMillis = 10_000
 
 /** Refuses a key with rights that the caller lacks: the caller may neither create nor end such a key. */
 const allowed = (principal: Principal, rights: Rights): Effect.Effect<void, EnvelopeForbidden> => {
@@ -50,23 +45,7 @@ const endOf = (principal: Principal, wanted: number | null | undefined, now: num
 
 type Created = ApiKey & { readonly key: string }
 
-/** Answers absent systems, and a timeout, with 503. */
-const available = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, SqlError.SqlError> | EnvelopeUnavailable> => {
-    // Errors that are not the database's are among the others.
-    if (!SqlError.isSqlError(error)) return Effect.fail(error as Exclude<E, SqlError.SqlError>)
-    const away = EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat")
-    return databaseFailed(error, Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(away)))
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: requestTimeoutMillis,
-      orElse: () =>
-        Effect.flatMap(
-          unlessRead("The request took too long, and its outcome is not known; it is safe to repeat"),
-          (message) => Effect.fail(EnvelopeUnavailable.of(message))
-        )
-    })
-  )
+const available = answeredInTime("it is safe to repeat")
 
 type Refused = EnvelopeForbidden | EnvelopeInvalidRequest | EnvelopeStateConflict | ApiKeyNotFound
 

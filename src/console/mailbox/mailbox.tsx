@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { nextTheme, theme } from "../theme.ts"
 import { Chip } from "../ui/basics.tsx"
-import { Mark } from "../ui/mark.tsx"
+import { TopBar } from "../ui/topBar.tsx"
 import { mailboxPath } from "./mailApi.ts"
 import { MailList } from "./mailList.tsx"
 import { connection, go, mails, openId } from "./mails.ts"
@@ -27,22 +27,7 @@ const Side = () => {
   const unread = mails.value?.unread ?? 0
   return (
     <nav class="side" aria-label="Mailbox">
-      <div class="bar-top">
-        <a class="brand" href={mailboxPath}>
-          <Mark /> Sluice
-        </a>
-        <button
-          type="button"
-          class="menu"
-          aria-expanded={isOpen.value}
-          aria-controls="menu"
-          onClick={() => {
-            isOpen.value = !isOpen.value
-          }}
-        >
-          Menu
-        </button>
-      </div>
+      <TopBar home={mailboxPath} isOpen={isOpen} />
       <div class="fold" id="menu" hidden={!isOpen.value}>
         <div class="who">
           <strong>Local mailbox</strong>

@@ -2,11 +2,10 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
-import { databaseFailed } from "../../http/databaseFailure.ts"
 import { defaultCursorPageSize, type InvalidCursor } from "../../http/PageCursors.ts"
-import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
-import { EnvelopeInvalidRequest, EnvelopeUnavailable } from "../../http/wireErrors.ts"
+import { EnvelopeInvalidRequest, type EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { CurrentPrincipal } from "../access.ts"
+import { databaseAway } from "../answeredInTime.ts"
 import { AuditLog, type AuditPage, type AuditPageOptions } from "./AuditLog.ts"
 import { AuditApi } from "./auditApi.ts"
 
@@ -18,14 +17,7 @@ export const auditPage = (
   Effect.catchTags(audit.list({ ...options, limit: options.limit ?? defaultCursorPageSize }), {
     InvalidCursor: (_: InvalidCursor) =>
       Effect.fail(EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")),
-    SqlError: (error) =>
-      databaseFailed(
-        error,
-        Effect.andThen(
-          retryAfter(retryAfterMillis),
-          Effect.fail(EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat"))
-        )
-      )
+    SqlError: databaseAway
   })
 
 export const layerAudit = HttpApiBuilder.group(

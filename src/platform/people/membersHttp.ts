@@ -5,11 +5,9 @@
  */
 import { Effect } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { SqlError } from "effect/sql"
 import { baseApi } from "../../http/baseApi.ts"
-import { databaseFailed } from "../../http/databaseFailure.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
-import { retryAfter, retryAfterMillis, unlessRead } from "../../http/RequestState.ts"
+import { retryAfter } from "../../http/RequestState.ts"
 import {
   EnvelopeConflict,
   EnvelopeForbidden,
@@ -20,15 +18,13 @@ import {
 } from "../../http/wireErrors.ts"
 import { Authentication } from "../Authentication.ts"
 import { CurrentPrincipal } from "../access.ts"
+import { answeredInTime } from "../answeredInTime.ts"
 import { IdempotentRequests } from "../IdempotentRequests.ts"
 import { lackOf, ownerOf, type Role } from "../model.ts"
 import type { OrganizationNotFound } from "../Organizations.ts"
 import { type Invited, type MemberConflict, type MemberNotFound, Members, type TooManyLinks } from "./Members.ts"
 import { MembersApi } from "./membersApi.ts"
 import { rightsOf } from "./rules.ts"
-
-/** How long a request may take before it is answered as not done. */
-const requestTimeoutMillis = 10_000
 
 /** Refuses a role with rights that the caller lacks. */
 const allowed = (role: Role): Effect.Effect<void, EnvelopeForbidden, CurrentPrincipal> =>
@@ -55,23 +51,7 @@ export const tooManyLinks = ({ waitMillis }: TooManyLinks) => {
   )
 }
 
-/** Answers an absent database, and a timeout, with 503. */
-const available = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, SqlError.SqlError> | EnvelopeUnavailable> => {
-    // Errors that are not the database's are among the others.
-    if (!SqlError.isSqlError(error)) return Effect.fail(error as Exclude<E, SqlError.SqlError>)
-    const away = EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat")
-    return databaseFailed(error, Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(away)))
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: requestTimeoutMillis,
-      orElse: () =>
-        Effect.flatMap(
-          unlessRead("The request took too long, and its outcome is not known; look at the list"),
-          (message) => Effect.fail(EnvelopeUnavailable.of(message))
-        )
-    })
-  )
+const available = answeredInTime("look at the list")
 
 const refusals = {
   // It was deleted a moment ago.

@@ -1,14 +1,12 @@
 /** Handles the request log (docs/platform.md, 2.12). Needs `RequestLog`; the access middleware gives the principal. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import type { SqlError } from "effect/sql"
 import { baseApi } from "../../http/baseApi.ts"
-import { databaseFailed } from "../../http/databaseFailure.ts"
 import { defaultCursorPageSize, type InvalidCursor } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
-import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
-import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../../http/wireErrors.ts"
+import { EnvelopeInvalidRequest, EnvelopeNotFound, type EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { CurrentPrincipal } from "../access.ts"
+import { databaseAway } from "../answeredInTime.ts"
 import {
   type RequestDetail,
   RequestLog,
@@ -18,15 +16,6 @@ import {
   type RequestsOwner
 } from "./RequestLog.ts"
 import { RequestsApi } from "./requestsApi.ts"
-
-const unavailable = (error: SqlError.SqlError) =>
-  databaseFailed(
-    error,
-    Effect.andThen(
-      retryAfter(retryAfterMillis),
-      Effect.fail(EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat"))
-    )
-  )
 
 /** The filters of a list, as a request gives them. */
 export interface RequestsQuery extends Omit<RequestPageOptions, "limit" | "mode" | "organizationId" | "status"> {
@@ -48,7 +37,7 @@ export const requestsPage = (
         Effect.fail(
           EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
         ),
-      SqlError: unavailable
+      SqlError: databaseAway
     }
   )
 
@@ -60,7 +49,7 @@ export const requestDetail = (
 ): Effect.Effect<RequestDetail, EnvelopeNotFound | EnvelopeUnavailable> =>
   Effect.catchTags(log.get(owner, id), {
     RequestNotFound: (error: RequestNotFound) => Effect.fail(EnvelopeNotFound.of(`No request ${quote(error.id)}.`)),
-    SqlError: unavailable
+    SqlError: databaseAway
   })
 
 const ownerOf = ({ mode, organizationId }: RequestsOwner): RequestsOwner => ({ mode, organizationId })
