@@ -99,7 +99,7 @@ export const accountsGroup = HttpApiGroup.make("accounts")
       OpenApi.annotations({
         summary: "List accounts that send, newest change first",
         description:
-          "Those that have begun. Rows follow the decisions, normally within a second; `triggers` is read with the request."
+          "Accounts that have sent mail, or that an operator has changed. Rows follow the decisions, normally within a second; `triggers` is read with the request."
       })
     ),
     HttpApiEndpoint.get("senders", "/admin/v1/send/senders", {

@@ -1,8 +1,8 @@
 /**
  * Handles the admin API's lists over all organizations. Needs `AccountList`, `Organizations` and `SendOperator`, and uses
- * `RequestRate` where a platform runs. The figures of a page are asked for concurrently, each with a deadline.
+ * `RequestRate` where a platform runs. The figures of a page are asked for concurrently, with one deadline.
  */
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
@@ -13,26 +13,34 @@ import { AccountList, SendOperator } from "../send/index.ts"
 import { AdminApi } from "./adminApi.ts"
 import { invalidCursor, unavailable } from "./failures.ts"
 
-/** How many accounts of a page are asked at a time, and how long each has: one that moves must not hold up the page. */
+/** How many accounts of a page are asked concurrently, and how long a page has for all of them. */
 const askedAtOnce = 16
 const askMillis = 2_000
 
-/** The answer, or null where there is none in time. */
-const orNull = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | null, never, R> =>
-  Effect.map(Effect.option(Effect.timeout(effect, askMillis)), Option.getOrNull)
+/** Answers null where there is no answer in time. */
+type OrNull = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A | null, never, R>
 
-/** Adds to each item what `ask` says about it. */
-const withAnswers = <A, B, R>(items: ReadonlyArray<A>, ask: (item: A) => Effect.Effect<B, never, R>) =>
-  Effect.forEach(items, ask, { concurrency: askedAtOnce })
+/** Adds to each item what `ask` says about it. An owner that hangs must not hold up the page. */
+const withAnswers = <A, B, R>(
+  items: ReadonlyArray<A>,
+  ask: (item: A, orNull: OrNull) => Effect.Effect<B, never, R>
+): Effect.Effect<ReadonlyArray<B>, never, R> =>
+  Effect.flatMap(Clock.currentTimeMillis, (begunAt) => {
+    const orNull: OrNull = (effect) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.map(Effect.option(Effect.timeout(effect, Math.max(0, begunAt + askMillis - now))), Option.getOrNull)
+      )
+    return Effect.forEach(items, (item) => ask(item, orNull), { concurrency: askedAtOnce })
+  })
 
 const failures = { InvalidCursor: () => Effect.fail(invalidCursor()), SqlError: unavailable }
 
 /** The rate of an organization, and what is left of it. */
-const rateOf = (rates: Option.Option<RequestRate["Service"]>) => (organization: Organization) =>
+const rateOf = (rates: Option.Option<RequestRate["Service"]>) => (organization: Organization, orNull: OrNull) =>
   Effect.gen(function* () {
     const { id, name, plan, requestsPerMinute: own } = organization
     const taken = Option.isSome(rates) ? rates.value.look(organization) : undefined
-    // A decision is there at once, or in an effect.
+    // A decision is there immediately, or in an effect.
     const left = taken === undefined || "allowed" in taken ? taken : yield* orNull(taken)
     return {
       organizationId: id,
@@ -62,7 +70,7 @@ export const layerAccounts = HttpApiBuilder.group(
             limit,
             warned: warned === "true"
           })
-          const shown = yield* withAnswers(data, (account) =>
+          const shown = yield* withAnswers(data, (account, orNull) =>
             Effect.map(
               orNull(
                 Effect.flatMap(organizations.get(account.organizationId), (organization) =>
@@ -82,7 +90,7 @@ export const layerAccounts = HttpApiBuilder.group(
             limit,
             name: name?.trim().toLowerCase()
           })
-          const shown = yield* withAnswers(data, (sender) =>
+          const shown = yield* withAnswers(data, (sender, orNull) =>
             Effect.map(
               orNull(operator.sender({ organization: { id: sender.organizationId }, mode: sender.mode }, sender.name)),
               (found) => ({

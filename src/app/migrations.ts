@@ -118,10 +118,11 @@ export const migrations: ReadonlyArray<Migration> = [
     number: 52,
     name: "lists of operators",
     run: Effect.all([
-      addOperatorIndexes,
       addOperatorIndexesOfSenders,
       addOperatorIndexesOfInvoices,
-      createIngestionFailures
+      createIngestionFailures,
+      // The last: it holds up every key until the end of the migration.
+      addOperatorIndexes
     ])
   },
   { number: 53, name: "accounts by their standing", run: createAccountsTable }

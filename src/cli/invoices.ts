@@ -1,10 +1,17 @@
 /** Implements `sluice invoices list | pay | fail`: payments that an operator confirms (docs/platform.md, 11.6). */
-import { Console, Effect, Option } from "effect"
+import { Console, Data, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { everyPage, withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
 import { printJson, printTable, shownTime } from "./output.ts"
+
+/** The list of one organization has no filters. */
+export class FilteredOrganization extends Data.TaggedError("FilteredOrganization") {
+  override get message(): string {
+    return "Give --org for all invoices of an organization, or --status and --month for those of everybody: not both"
+  }
+}
 
 const common = { json, dataDir: settingFlags.dataDir }
 
@@ -27,6 +34,8 @@ const list = Command.make(
       flags,
       Effect.gen(function* () {
         const client = yield* AdminClient
+        if (Option.isSome(flags.org) && (Option.isSome(flags.status) || Option.isSome(flags.month)))
+          return yield* new FilteredOrganization()
         const invoices = yield* everyPage((query) =>
           Option.match(flags.org, {
             onNone: () =>

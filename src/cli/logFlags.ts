@@ -28,7 +28,7 @@ export const hours = Flag.Int("hours").pipe(
       Schema.isBetween({ minimum: 1, maximum: 9_600 }, { message: "Expected a whole number of hours from 1 to 9600" })
     )
   ),
-  Flag.withDescription("Only those of so many last hours"),
+  Flag.withDescription("How many hours to look back"),
   Flag.optional
 )
 

@@ -195,28 +195,30 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
   const running = yield* Semaphore.make(runsAtOnce)
   const { keepFailure, ...kept } = makeHistory(sql)
 
-  const underWay = new Map<string, PresentIngestion>()
+  // By run: two runs of one file are under way at a time.
+  const underWay = new Map<symbol, PresentIngestion>()
 
   const run = (sources: ReadonlyArray<string>, options: RunOptions = {}) => {
     const source = sourceName(sources[0] ?? "")
+    const own = Symbol(source)
     const isDry = options.dryRun ?? false
     // Scoped: one that is interrupted as its turn comes gives it back.
     const taken = Effect.andThen(
       running.takeScoped(1),
       Effect.acquireRelease(
         Effect.map(Clock.currentTimeMillis, (startedAt) =>
-          underWay.set(source, { source, startedAt, phase: "opening", rows: 0, fraction: null, isDry })
+          underWay.set(own, { source, startedAt, phase: "opening", rows: 0, fraction: null, isDry })
         ),
-        () => Effect.sync(() => underWay.delete(source))
+        () => Effect.sync(() => underWay.delete(own))
       )
     )
     const told = (event: IngestionEvent) => {
       if (event._tag === "Failed") return isDry ? Effect.void : keepFailure(event)
-      const present = underWay.get(source)
+      const present = underWay.get(own)
       if (event._tag !== "Progress" || present === undefined) return Effect.void
       const { fraction, phase, rows } = event
       return Effect.sync(() => {
-        underWay.set(source, { ...present, source: event.source, phase, rows, fraction })
+        underWay.set(own, { ...present, source: event.source, phase, rows, fraction })
       })
     }
     const whole = Stream.unwrap(
@@ -231,7 +233,7 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
       )
     ).pipe(Stream.tap(told))
     return Stream.suspend(() =>
-      underWay.size < runsAtOnce ? whole : Stream.concat(Stream.succeed(waiting(source, underWay.keys())), whole)
+      underWay.size < runsAtOnce ? whole : Stream.concat(Stream.succeed(waiting(source, underWay.values())), whole)
     )
   }
 
@@ -247,8 +249,8 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
 })
 
 /** The event of a run that must wait for another one to end. */
-const waiting = (source: string, underWay: Iterable<string>): IngestionEvent => {
-  const names = [...underWay]
+const waiting = (source: string, underWay: Iterable<PresentIngestion>): IngestionEvent => {
+  const names = Array.from(underWay, (one) => one.source)
   return IngestionProgress.make({
     source,
     phase: "waiting",

@@ -150,4 +150,5 @@ export const addOperatorIndexes = Effect.gen(function* () {
     where requests_per_minute is not null`
   yield* sql`create index admin_acts_by_act on admin_acts (act, id)`
   yield* sql`create index admin_acts_by_subject on admin_acts (subject, id)`
+  yield* sql`create index admin_acts_by_time on admin_acts (at)`
 })

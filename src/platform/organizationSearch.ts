@@ -19,7 +19,7 @@ export const organizationWords = `to_tsvector('simple'::regconfig,
   regexp_replace(lower(name || ' ' || coalesce(email, '')), '${separators}', ' ', 'g'))`
 
 /** Behind every text that begins so. */
-const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
+export const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
 /** The query of the words of a text, each by its beginning. No word has a sign that the query's language reads. */
 const queryOf = (text: string): string =>
@@ -38,8 +38,9 @@ export const conditionsOf = (sql: SqlClient.SqlClient, given: string): ReadonlyA
   if (text.startsWith("org_")) return [sql`id = ${text}`]
   if (text.startsWith("key_")) return [sql`id = (select organization_id from api_keys where id = ${text})`]
   const name = text.toLowerCase()
+  // Ids of organizations are in the order of the database, those of senders by their bytes.
   const senders = (table: string, column: string) => sql`(
-    select organization_id from ${sql(table)} where ${sql(column)} >= ${name} and ${sql(column)} < ${endOf(name)}
+    select organization_id collate "default" from ${sql(table)} where ${sql(column)} >= ${name} and ${sql(column)} < ${endOf(name)}
     order by ${sql(column)} limit ${maximumSenders})`
   return [
     sql`words @@ to_tsquery('simple'::regconfig, lower(${queryOf(text)}::text))`,

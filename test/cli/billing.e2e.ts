@@ -86,6 +86,8 @@ it("[platform 11.6] a payment that an operator confirms puts the plan in force, 
   expect(await tenant.rate()).toBe("6000")
   expect(refusal(await sluice(["invoices", "pay", id], at))).toContain("does not wait for payment")
   expect(refusal(await sluice(["invoices", "fail", "in_none"], at))).toContain("in_none")
+  const filtered = ["invoices", "list", "--org", "org_x", "--status", "paid"]
+  expect(refusal(await sluice(filtered, at))).toContain("not both")
   const settled = async () => {
     const { data } = await askAdmin(platform, "GET", `/organizations/${tenant.organization}/invoices`)
     return (data as ReadonlyArray<{ readonly status: string }>)[0]!.status

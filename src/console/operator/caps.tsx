@@ -32,7 +32,7 @@ const SetCap = ({ of, done }: { readonly of: Sender; readonly done: () => void }
             done()
           }}
         >
-          <p>In place of the tier's. A raised cap releases held mail at once.</p>
+          <p>In place of the tier's. A raised cap releases held mail immediately.</p>
           <Select
             label="Cap"
             value={isOwn.value ? "own" : "tier"}

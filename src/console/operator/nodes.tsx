@@ -50,7 +50,7 @@ const Drain = ({ name, done }: { readonly name: string; readonly done: () => voi
           done()
         }}
       >
-        <p>It hands its partitions over within a second, and takes them again when it is started anew.</p>
+        <p>It hands its partitions over within a second, and takes them again after a restart.</p>
       </FormDialog>
     )}
   </Opener>

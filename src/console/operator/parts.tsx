@@ -6,7 +6,7 @@ import { wordOf } from "../ui/states.ts"
 import type { Loaded } from "../usePages.ts"
 import { given } from "../views/filters.tsx"
 
-/** Says how old the shown figures are, and that they come anew. */
+/** Says how old the shown figures are, and how often they are read again. */
 export const Age = ({ of, seconds }: { readonly of: Loaded<unknown>; readonly seconds: number }) =>
   of.loadedAt === undefined ? null : (
     <p class="note" data-age>

@@ -5,6 +5,7 @@ import { Chip, Code, Copy, Facts, Fault, Head, Link, Loading, Part, Tabs, Time }
 import { Act } from "../ui/dialog.tsx"
 import { shownDirections } from "../ui/directions.ts"
 import { bytesOf } from "../ui/figureWords.ts"
+import { Foreign } from "../ui/foreign.tsx"
 import { Table } from "../ui/lists.tsx"
 import { wordOf } from "../ui/states.ts"
 import { useLoad, useRefresh } from "../usePages.ts"
@@ -63,7 +64,11 @@ const Attachments = ({ of }: { readonly of: NonNullable<Shown["attachments"]> })
         cell: ({ filename }) =>
           filename === null ? <span class="none">without a name</span> : <bdi>{shownDirections(filename)}</bdi>
       },
-      { head: "Type", cell: ({ content_type }) => content_type ?? <span class="none">by its name</span> },
+      {
+        head: "Type",
+        cell: ({ content_type }) =>
+          (content_type === null ? undefined : <Foreign text={content_type} />) ?? <span class="none">by its name</span>
+      },
       {
         head: "Size",
         isFigure: true,
@@ -80,9 +85,17 @@ const Timeline = ({ email }: { readonly email: Shown }) => (
     {email.history.map((one) => (
       <li key={`${one.state} ${one.at} ${one.recipient}`} class={isTrouble(one.state) ? "trouble" : ""}>
         <strong>{wordOf(one.state)}</strong>
-        {one.recipient !== undefined && <> for {one.recipient}</>} <Time at={one.at} />
+        {one.recipient !== undefined && (
+          <>
+            {" "}
+            for <Foreign text={one.recipient} />
+          </>
+        )}{" "}
+        <Time at={one.at} />
         {(one.code ?? one.kind ?? one.reason) && (
-          <div class="sub mono">{[one.code, one.kind, one.reason].filter((part) => part).join(" · ")}</div>
+          <div class="sub mono">
+            <Foreign text={[one.code, one.kind, one.reason].filter((part) => part).join(" · ")} />
+          </div>
         )}
       </li>
     ))}
@@ -94,7 +107,11 @@ const Timeline = ({ email }: { readonly email: Shown }) => (
             , next <Time at={email.handoff.nextAttemptAt} />
           </>
         )}
-        {email.handoff.lastAnswer !== null && <div class="sub mono">{email.handoff.lastAnswer}</div>}
+        {email.handoff.lastAnswer !== null && (
+          <div class="sub mono">
+            <Foreign text={email.handoff.lastAnswer} />
+          </div>
+        )}
       </li>
     )}
   </ol>
@@ -213,7 +230,10 @@ export const Email = ({ params }: { readonly params: Readonly<Record<string, str
                     ],
                   data.scheduled_at !== null && ["Scheduled for", <Time at={data.scheduled_at} />],
                   data.tags !== null &&
-                    data.tags.length > 0 && ["Tags", data.tags.map(({ name, value }) => `${name}=${value}`).join(", ")]
+                    data.tags.length > 0 && [
+                      "Tags",
+                      <Foreign text={data.tags.map(({ name, value }) => `${name}=${value}`).join(", ")} />
+                    ]
                 ]}
               />
             </Part>

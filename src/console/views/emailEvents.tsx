@@ -23,7 +23,9 @@ const Deliveries = ({ eventId }: { readonly eventId: string }) => {
           <Link to={`/endpoints/${one.endpointId}/deliveries/${one.id}`}>
             <Chip state={one.status} />
           </Link>{" "}
-          <span class="sub mono">{one.endpointId}</span>
+          <span class="sub mono">
+            <Link to={`/endpoints/${one.endpointId}`}>{one.endpointId}</Link>
+          </span>
         </div>
       ))}
       {data.pagination.hasMore && <Link to={`/events/${eventId}`}>All deliveries</Link>}

@@ -66,6 +66,12 @@ describe("the standing of an account", () => {
     expect(fold([began, { _tag: "Closed", at: 2 }])).toBeUndefined()
   })
 
+  it("begins with the first stage that it hears of, where an older node has served the account before", () => {
+    expect(fold([{ _tag: "Paused", at: 6, reason: "spike" }])).toMatchObject({ stage: "sending_paused", pausedAt: 6 })
+    const established = fold([{ _tag: "Established", at: 7 }])
+    expect(established).toMatchObject({ stage: "established", risk: "standard", changedAt: 7 })
+  })
+
   it("warns of no bounce outside probation, and of no ordinary content", () => {
     const established = fold([began, { _tag: "Established", at: 2 }])
     expect(fold([{ _tag: "Bounced", at: 3, email: "em_1" }], established)).toEqual(established)

@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { type InvalidCursor, PageCursors, pageOf } from "../../../http/PageCursors.ts"
 import type { Page } from "../../../platform/Organizations.ts"
+import { endOf } from "../../../platform/organizationSearch.ts"
 import type { Risk } from "../../limits.ts"
 import type { Stage } from "../../rules/trust.ts"
 import type { Mode } from "../actors/index.ts"
@@ -94,7 +95,7 @@ const listAccounts = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"])
       select a.organization_id as "organizationId", o.name as "organizationName", a.mode, a.stage, a.risk,
         a.changed_at as "changedAt", a.paused_at as "pausedAt", a.pause_reason as "pauseReason",
         a.warned_at as "warnedAt"
-      from ${sql(accountsTable)} a join organizations o on o.id = a.organization_id
+      from ${sql(accountsTable)} a join organizations o on o.id = a.organization_id collate "default"
       where ${sql.and(conditions)}
       order by a.changed_at desc, a.organization_id desc, a.mode desc limit ${limit + 1}`.unprepared
     const accounts = rows.map((row) => ({
@@ -108,9 +109,6 @@ const listAccounts = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"])
     )
   })
 
-/** Behind every text that begins so. */
-const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
-
 const listSenders = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): AccountList["Service"]["senders"] =>
   Effect.fn("AccountList.senders")(function* ({ cursor, limit, mode, name, organization }) {
     const list = JSON.stringify(["senders", mode, organization, name])
@@ -118,21 +116,23 @@ const listSenders = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]):
     // Each half is found by its own index, so that a page reads no more than twice its rows.
     const half = (table: string, column: string, kind: ListedSender["kind"]) => {
       const conditions: Conditions = [
+        // Here, so that rows of deleted organizations cut no page short.
+        sql`exists (
+          select from organizations o where o.id = organization_id collate "default" and o.deleted_at is null)`,
         ...(mode === undefined ? [] : [sql`mode = ${mode}`]),
         ...(organization === undefined ? [] : [sql`organization_id = ${organization}`]),
         ...(name === undefined ? [] : [sql`${sql(column)} >= ${name} and ${sql(column)} < ${endOf(name)}`]),
         ...(place === undefined ? [] : [sql`(created_at, id) < (${place.atMillis}::int8, ${place.id})`])
       ]
-      const where = conditions.length === 0 ? sql`true` : sql.and(conditions)
       return sql`(
         select id, organization_id, mode, ${kind}::text as kind, ${sql(column)} as name, status, created_at
-        from ${sql(table)} where ${where} order by created_at desc, id desc limit ${limit + 1})`
+        from ${sql(table)} where ${sql.and(conditions)} order by created_at desc, id desc limit ${limit + 1})`
     }
     const rows = yield* sql<ListedSender>`
       select s.id, s.organization_id as "organizationId", o.name as "organizationName", s.mode, s.kind, s.name, s.status,
         s.created_at as "createdAt"
       from (${half("send_domains", "name", "domain")} union all ${half("send_senders", "email", "address")}) s
-      join organizations o on o.id = s.organization_id and o.deleted_at is null
+      join organizations o on o.id = s.organization_id collate "default"
       order by s.created_at desc, s.id desc limit ${limit + 1}`.unprepared
     return pageOf(
       rows.map((row) => ({ ...row, createdAt: Number(row.createdAt) })),

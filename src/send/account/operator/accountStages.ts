@@ -28,8 +28,35 @@ const clean = { pausedAt: null, pauseReason: null, warnedAt: null }
 const warned = (account: AccountStage, at: number): AccountStage =>
   account.stage === "probation" ? { ...account, changedAt: at, warnedAt: at } : account
 
+/** The stage that a fact alone tells. */
+const stageOf = (fact: SendAccountFact): Stage | undefined => {
+  switch (fact._tag) {
+    case "Began":
+    case "Lifted":
+      return "probation"
+    case "Paused":
+      return "sending_paused"
+    case "Established":
+      return "established"
+    case "Trusted":
+      return "trusted"
+    default:
+      return undefined
+  }
+}
+
+/**
+ * The standing of an account of which no row was written: a node of an older version has served it while it began. Its
+ * risk is not known, and is the usual one until it is set.
+ */
+const late = (fact: SendAccountFact): AccountStage | undefined => {
+  const stage = stageOf(fact)
+  return stage && { ...clean, stage, risk: "standard", changedAt: fact.at }
+}
+
 /** The standing after a fact; undefined before the account has begun, and after it was closed. */
-export const nextStage = (account: AccountStage | undefined, fact: SendAccountFact): AccountStage | undefined => {
+export const nextStage = (known: AccountStage | undefined, fact: SendAccountFact): AccountStage | undefined => {
+  const account = known ?? late(fact)
   // A fact of before the last change was folded already.
   if (account !== undefined && fact.at < account.changedAt) return account
   if (fact._tag === "Began") return { ...clean, stage: "probation", risk: fact.risk, changedAt: fact.at }

@@ -36,7 +36,7 @@ export const createAccountsTable = Effect.gen(function* () {
     select l.organization_id, l.mode,
       case l.tag when 'Paused' then 'sending_paused' when 'Established' then 'established' when 'Trusted' then 'trusted'
         else 'probation' end,
-      coalesce(r.risk, o.risk), l.decided_at, case l.tag when 'Paused' then l.decided_at end, l.fact->>'reason'
+      coalesce(r.risk, s.risk, o.risk), l.decided_at, case l.tag when 'Paused' then l.decided_at end, l.fact->>'reason'
     from (
       select distinct on (organization_id, mode) organization_id, mode, tag, decided_at, fact::jsonb as fact
       from send_account_facts where tag in ('Began', 'Paused', 'Lifted', 'Established', 'Trusted', 'Closed')
@@ -46,6 +46,7 @@ export const createAccountsTable = Effect.gen(function* () {
       select distinct on (organization_id, mode) organization_id, mode, fact::jsonb->>'risk' as risk
       from send_account_facts where tag in ('Began', 'RiskSet')
       order by organization_id, mode, decided_at desc, sequence desc, idx desc) r using (organization_id, mode)
+    left join ${sql(accountsTable)} s using (organization_id, mode)
     where l.tag <> 'Closed'
     on conflict (organization_id, mode) do update
       set stage = excluded.stage, risk = excluded.risk, changed_at = excluded.changed_at,
@@ -55,4 +56,11 @@ export const createAccountsTable = Effect.gen(function* () {
   yield* sql`
     create index send_accounts_by_stage on ${sql(accountsTable)}
     (stage, changed_at desc, organization_id desc, mode desc)`
+  // Few accounts are warned or of a higher risk, and a list of them must not read all others.
+  yield* sql`
+    create index send_accounts_warned on ${sql(accountsTable)} (changed_at desc, organization_id desc, mode desc)
+    where stage = 'probation' and warned_at is not null`
+  yield* sql`
+    create index send_accounts_by_risk on ${sql(accountsTable)} (changed_at desc, organization_id desc, mode desc)
+    where risk = 'higher'`
 })
